@@ -25,7 +25,7 @@ COPY --from=frontend /src/dist frontend/dist
 RUN install -d -m 700 -o dlqadmin /var/lib/dlqadmin/exports
 USER dlqadmin
 EXPOSE 8000
-CMD ["uvicorn", "dlqadmin.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--no-proxy-headers", "--workers", "2"]
+CMD ["uvicorn", "dlqadmin.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--no-proxy-headers", "--timeout-graceful-shutdown", "3", "--workers", "2"]
 
 FROM base AS engine
 RUN apt-get update \

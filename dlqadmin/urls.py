@@ -1,11 +1,11 @@
-"""Addresses: the API, its schema, the admin, and the frontend for everything else."""
+"""URLs: the API with its schema and documentation, the admin, and the frontend for all other paths."""
 
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularAPIView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from dlqadmin.overview.views import PrometheusView
+from dlqadmin.overview.views import AliveView, PrometheusView
 from dlqadmin.rest import pages, problems
 
 api = [
@@ -24,7 +24,12 @@ api = [
 urlpatterns = [
     path("api/v1/", include(api)),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs", SpectacularSwaggerSplitView.as_view(), name="api-docs"),
     re_path(r"^api(/|$)", problems.not_found),
+    # Addresses that people and load balancers try first.
+    path("docs", RedirectView.as_view(pattern_name="api-docs")),
+    path("health", RedirectView.as_view(pattern_name="health")),
+    path("healthz", AliveView.as_view(schema=None)),
     # Django's own form would check the current password without a limit or an audit entry; the profile does not.
     path("admin/password_change/", RedirectView.as_view(url="/profile")),
     path("admin/", admin.site.urls),

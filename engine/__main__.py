@@ -91,17 +91,21 @@ def argument_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a worker with its REST API")
     run.add_argument("worker", nargs="?", type=Path, help="worker.properties")
-    run.add_argument("--connector", action="append", default=[], type=Path, help="create or change it at the start")
+    run.add_argument(
+        "--connector", action="append", default=[], type=Path, help="create or update this connector at the start"
+    )
     check = commands.add_parser("validate", help="print every problem of a connector's configuration")
     check.add_argument("connector", type=Path, help="connector.properties")
     check.add_argument("--worker", type=Path, help="worker.properties")
-    copy = commands.add_parser("mirror-offsets", help="set the positions of a mirror of type sink that has none")
+    copy = commands.add_parser("mirror-offsets", help="set the missing offsets of a mirror with connector.type=sink")
     copy.add_argument("connector", type=Path, help="connector.properties")
     copy.add_argument("--worker", type=Path, help="worker.properties")
-    copy.add_argument("--from", dest="origin", choices=ORIGINS, default=GROUP, help="where they are found")
-    copy.add_argument("--group", default="", help="the group of the source; the connector's own when unset")
-    copy.add_argument("--dry-run", action="store_true", help="print them, and change nothing")
-    commands.add_parser("rehearse", help="take records through a connector's steps, without effect")
+    copy.add_argument("--from", dest="origin", choices=ORIGINS, default=GROUP, help="the source of the offsets")
+    copy.add_argument(
+        "--group", default="", help="the consumer group on the source cluster; default: the connector's own"
+    )
+    copy.add_argument("--dry-run", action="store_true", help="print the offsets without setting them")
+    commands.add_parser("rehearse", help="run records through a connector's steps without writing anything")
     commands.add_parser("hash-password", help="print the hash of a password for rest.basic.auth.credentials.file")
     return parser
 
@@ -126,7 +130,7 @@ def _mirror_offsets(options: argparse.Namespace, worker: WorkerConfig) -> int:
     for row in rows:
         print(row)
     done = "would be set" if options.dry_run else "set"
-    print(f"{sum(row.is_set for row in rows)} of {len(rows)} positions {done}")
+    print(f"{sum(row.is_set for row in rows)} of {len(rows)} offsets {done}")
     return OK
 
 
@@ -187,13 +191,13 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
         rest.stop()
         runner.close()
     if broken:
-        log.error("Spark did not start: %s", broken[0])
+        log.error("Can't start Spark: %s", broken[0])
     return FAILED if broken else OK
 
 
 def _sign_in_hint(worker: WorkerConfig, token_file: Path | None) -> str:
     if worker.rest.is_open:
-        return "every process of this machine may use it (rest.authentication=none)"
+        return "every local process has access (rest.authentication=none)"
     if token_file is None:
         return "clients need the configured credentials"
     return f"clients send Authorization: Bearer with the token in {token_file}"

@@ -240,7 +240,9 @@ class NotLeading(RequestConflict):
         self.url = url
 
     def __str__(self) -> str:
-        return f"another worker leads, at {self.url}" if self.url else "no worker leads at the moment; try again soon"
+        if self.url:
+            return f"this worker is not the leader; send the request to {self.url}"
+        return "no worker is the leader at the moment; try again later"
 
 
 class TaskError(EngineError):

@@ -15,7 +15,7 @@ const FEATURES = [
   "audit",
   "settings",
 ];
-const SHARED = ["plan", "exporting", "disposing", "reports", "retention", "setup"]; // what several features show stands below them
+const SHARED = ["plan", "exporting", "disposals", "reports", "retention", "setup"]; // what several features show stands below them
 const SHOWN_BY = { bulkfix: "fix" }; // a bulk fix is many fixes: it shows and rehearses its sample as one is shown
 const above = (...patterns) => [
   "error",

@@ -1,9 +1,33 @@
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+
+const TEXT = /\.(js|css|svg)$/;
+
+/** Writes a .br and a .gz file beside each asset. The web server sends them to browsers that accept them. */
+function compressedAssets(): Plugin {
+  return {
+    name: "compressed-assets",
+    apply: "build",
+    writeBundle({ dir }) {
+      const folder = join(dir ?? "dist", "assets");
+      for (const name of readdirSync(folder).filter((one) => TEXT.test(one))) {
+        const file = join(folder, name);
+        const bytes = readFileSync(file);
+        const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+        writeFileSync(`${file}.br`, brotliCompressSync(bytes, brotli));
+        writeFileSync(`${file}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
+      }
+    },
+  };
+}
 
 // The web server serves the build at the root of the site; in development the API is proxied to it. The CSS target is where `light-dark()` is native.
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), compressedAssets()],
   build: {
     outDir: "dist",
     emptyOutDir: true,

@@ -145,3 +145,10 @@ class Liveness(Document):
     """A sign that the web process responds."""
 
     alive: bool
+
+
+class LiveState(Document):
+    """The state that every screen follows. `version` changes when the data behind the figures changes."""
+
+    health: Health
+    version: str

@@ -8,5 +8,6 @@ urlpatterns = [
     path("metrics/summary", views.SummaryView.as_view(), name="metrics-summary"),
     path("metrics/attention", views.AttentionView.as_view(), name="metrics-attention"),
     path("health", views.HealthView.as_view(), name="health"),
+    path("live", views.LiveView.as_view(), name="live"),
     path("alive", views.AliveView.as_view(), name="alive"),
 ]

@@ -7,6 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
+from dlqadmin.rest import pages
+
+BUILD_HEADER = "X-Frontend-Build"
 NEVER_STORED = ("/api/", "/metrics")  # no-store, because a browser's cache outlives the session
 PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
@@ -24,4 +27,6 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         if request.path.startswith(NEVER_STORED):
             response.headers["Cache-Control"] = "no-store"
+            if build := pages.frontend_build():
+                response.headers[BUILD_HEADER] = build
         return response

@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",  # the files of Swagger UI, so that no other host is asked for them
     "dlqadmin.clusters",
     "dlqadmin.overview",
     "dlqadmin.replays",
@@ -166,7 +167,7 @@ AUDIT_SHIP_TO = env.str("AUDIT_SHIP_TO", default="")
 # Security
 HTTPS = env.bool("DJANGO_HTTPS", default=not LOCAL)
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^api/v1/alive$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/alive$", r"^healthz$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
@@ -254,6 +255,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "/icon.svg",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "filter": True, "docExpansion": "none"},
     "SERVE_PERMISSIONS": ["dlqadmin.audit.permissions.IsViewer"],
     "POSTPROCESSING_HOOKS": [],  # choices stay where they are used, so nobody has to invent names for them
 }

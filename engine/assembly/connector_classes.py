@@ -124,15 +124,15 @@ def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | N
         return of_databases()[name], []
     if not name:
         return None, []  # a check of required options reports this
-    text = "is no known class"
+    text = "is not a known connector class"
     try:
-        found = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name)
-        found = found or plugins.at_path(name, allow)
+        loaded = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name)
+        loaded = loaded or plugins.at_path(name, allow)
     except plugins.BrokenPlugin as error:
         text = str(error)
     else:
-        if found is not None:
-            return own_class(found), []
+        if loaded is not None:
+            return own_class(loaded), []
     known = [*CLASSES, *OF_DATABASES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
     return None, [("connector.class", name, text + nearest(name, known))]
 

@@ -49,7 +49,7 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
 def leader_producer(name: str, worker: WorkerConfig) -> KafkaTransactional:
     """Return the leader's uninitialised client, with the transactional id `name`."""
     if "transactional.id" in worker.producer:
-        log.warning("producer.transactional.id is ignored: the leader's is %s", name)
+        log.warning("The worker option producer.transactional.id is ignored; the leader uses %s", name)
     return KafkaTransactional(transactional_settings(name, base(worker), worker.producer, LEADING))
 
 
@@ -60,8 +60,8 @@ def task_producer(properties: Mapping[str, str], task: int, worker: WorkerConfig
 
 def task_settings(properties: Mapping[str, str], task: int, worker: WorkerConfig) -> dict[str, str]:
     """Return the settings of a task's producer: the task's cluster, with the connector's credentials."""
-    plan, found = plan_of_task(properties, worker)
-    with hide_in_problems(found):
+    plan, resolved = plan_of_task(properties, worker)
+    with hide_in_problems(resolved):
         if plan.known.opener == "mirror":
             return mirror_clients(plan.config, worker).transactional(task)
         name = transactional_id(worker.group_id, plan.config.name, task)
@@ -96,8 +96,8 @@ class TopicSourceOffsets:
         self._connect = connect
 
     def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
-        plan, found = plan_of_task(properties, self._worker)
-        with hide_in_problems(found):
+        plan, resolved = plan_of_task(properties, self._worker)
+        with hide_in_problems(resolved):
             rows: list[tuple[SourcePosition, SourcePosition]] = []
             place = offsets_location(plan.config, self._worker, plan.delivery)
             with closing(self._open_topic(place, writes=False)) as topic:
@@ -123,11 +123,11 @@ class TopicSourceOffsets:
 
         The driver's copier also deletes a deleted offset from the worker's topic, as it copies any other change.
         """
-        plan, found = plan_of_task(properties, self._worker)
-        with hide_in_problems(found):
+        plan, resolved = plan_of_task(properties, self._worker)
+        with hide_in_problems(resolved):
             problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
-            if wrong := next(filter(None, problems), None):
-                raise BadRequest(wrong)
+            if problem := next(filter(None, problems), None):
+                raise BadRequest(problem)
             place = offsets_location(plan.config, self._worker, plan.delivery)
             # Without transactions there is no id to take over, so a sleeping worker can't be fenced here.
             is_fenced = plan.delivery is Delivery.EXACTLY_ONCE

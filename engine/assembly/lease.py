@@ -85,8 +85,8 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
         def open_task(task: TaskConfig, careful: bool) -> Finish:
             clock = WorkerClock(lambda: must_stop(lease, tail, task))
             admit = partial(check_owned, lease, tail, task)
-            plan, found = plan_of_task(task.config, worker)
-            hidden[task.task_id] = found
+            plan, resolved = plan_of_task(task.config, worker)
+            hidden[task.task_id] = resolved
             pooled = len(lease.tasks) > 1
             return _open(
                 TaskOpening(
@@ -99,7 +99,7 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
                     careful=careful,
                     pooled=pooled,
                     away=away,
-                    found=found,
+                    found=resolved,
                 )
             )
 

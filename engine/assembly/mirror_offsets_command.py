@@ -42,8 +42,8 @@ class CopyResult(NamedTuple):
     def __str__(self) -> str:
         name = f"{self.partition.topic}-{self.partition.partition}"
         if self.before is not None:
-            return f"{name}: stays at {self.before}"
-        return f"{name}: nothing found" if self.found is None else f"{name}: {self.found}"
+            return f"{name}: unchanged at offset {self.before}"
+        return f"{name}: no offset found" if self.found is None else f"{name}: offset {self.found}"
 
 
 def copy_offsets(
@@ -56,20 +56,22 @@ def copy_offsets(
     """
     clients = mirror_clients(plan.config, worker) if plan.known.opener == "mirror" else None
     if clients is None or clients.mirror.type != SINK:
-        text = "only a mirror with connector.type=sink has positions to be set"
+        text = "must be sink; only such mirrors have offsets that can be set"
         raise ConfigError((("connector.type", plan.config.properties.get("connector.type"), text),))
     source, target = MirrorAdmin(clients.source_admin()), MirrorAdmin(clients.target_admin())
     topics = TargetTopics(clients.mirror, source, target)
     topics.refresh(makes=not dry_run)
     home = target if has_positions_group(clients.mirror) else source
-    named = {at: _stored_partition(clients, topics.names, at) for at in topics.partitions}
-    there = home.committed(clients.group, list(named.values()))
-    found = _found(clients, source, origin, group, topics.partitions)
+    stored_partitions = {at: _stored_partition(clients, topics.names, at) for at in topics.partitions}
+    committed = home.committed(clients.group, list(stored_partitions.values()))
+    offsets = _origin_offsets(clients, source, origin, group, topics.partitions)
     rows = [
-        CopyResult(at, there[kept].offset if kept in there else None, found.get(at))
-        for at, kept in sorted(named.items())
+        CopyResult(at, committed[kept].offset if kept in committed else None, offsets.get(at))
+        for at, kept in sorted(stored_partitions.items())
     ]
-    setting = {named[row.partition]: Committed(row.found) for row in rows if row.is_set and row.found is not None}
+    setting = {
+        stored_partitions[row.partition]: Committed(row.found) for row in rows if row.is_set and row.found is not None
+    }
     if setting and not dry_run:
         home.commit(clients.group, setting)
     return rows
@@ -82,7 +84,7 @@ def _stored_partition(clients: MirrorClients, names: Mapping[str, str], partitio
     return partition
 
 
-def _found(
+def _origin_offsets(
     clients: MirrorClients, source: MirrorAdmin, origin: str, group: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
     if origin == OFFSETS:
@@ -99,7 +101,7 @@ def _from_offsets_topic(clients: MirrorClients, partitions: Sequence[TopicPartit
         open_topic(offsets_location(clients.connector, clients.worker, Delivery.AT_LEAST_ONCE), writes=False)
     ) as topic:
         topic.read_to_end()
-        kept = ConnectOffsets(
+        stored = ConnectOffsets(
             TaskOffsets(topic, clients.connector.name, 0), clients.mirror.source_alias, None, lambda _: {}
         )
-        return {at: one.offset for at, one in kept.committed(partitions).items() if one is not None}
+        return {at: one.offset for at, one in stored.committed(partitions).items() if one is not None}

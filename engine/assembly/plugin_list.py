@@ -25,11 +25,11 @@ class Plugin(NamedTuple):
 
 def connector_plugins(*, connectors_only: bool = True) -> list[Plugin]:
     """Return all built-in and installed plugins, sorted, without importing any."""
-    found = list(_connectors())
+    plugin_rows = list(_connectors())
     if not connectors_only:
         for group, type_name in TYPES.items():
-            found += [Plugin(name, type_name) for name in {*BUILT_IN[group], *plugins.names(group)}]
-    return sorted(found, key=lambda plugin: (plugin.type, plugin.class_name))
+            plugin_rows += [Plugin(name, type_name) for name in {*BUILT_IN[group], *plugins.names(group)}]
+    return sorted(plugin_rows, key=lambda plugin: (plugin.type, plugin.class_name))
 
 
 def connector_options(class_name: str, allow: Sequence[str] = ()) -> tuple[Option, ...]:

@@ -40,7 +40,7 @@ def render() -> str:
 def _table(options: Sequence[Option]) -> str:
     if not options:
         return "No options."
-    rows = ["| option | type | default | what it does |", "| --- | --- | --- | --- |"]
+    rows = ["| option | type | default | description |", "| --- | --- | --- | --- |"]
     return "\n".join(rows + [_row(option) for option in options])
 
 

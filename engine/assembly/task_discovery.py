@@ -23,6 +23,6 @@ def watch_of(plan: ConnectorPlan, worker: WorkerConfig) -> Callable[[], MirrorWa
 
 
 def _watch(plan: ConnectorPlan, worker: WorkerConfig) -> MirrorWatch:
-    ready, found = plan_of_task(plan.config.properties, worker)
-    with hide_in_problems(found):
+    ready, resolved = plan_of_task(plan.config.properties, worker)
+    with hide_in_problems(resolved):
         return MirrorWatch(mirror_clients(ready.config, worker))

@@ -56,15 +56,15 @@ def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[Connec
     props = strip_values(props)
     # Validated as written first, so that problems quote references and not values.
     written = validate(props, worker)
-    found, problems = worker.providers.look_up(props, of_connector=True)
+    resolved, problems = worker.providers.look_up(props, of_connector=True)
     if problems:
         raise ConfigError(tuple(map(_mask_problem, problems)))
-    if not found.values and not worker.found.values:
-        return written, found
-    found = replace(found, values={**worker.found.values, **found.values})
-    with hide_in_problems(found):
-        plan = _plan(strip_values(found.properties), worker, looked_up=True)
-    return replace(plan, stages=written.stages, warnings=written.warnings), found
+    if not resolved.values and not worker.found.values:
+        return written, resolved
+    resolved = replace(resolved, values={**worker.found.values, **resolved.values})
+    with hide_in_problems(resolved):
+        plan = _plan(strip_values(resolved.properties), worker, looked_up=True)
+    return replace(plan, stages=written.stages, warnings=written.warnings), resolved
 
 
 @contextmanager
@@ -134,7 +134,11 @@ def secrets_of(props: Mapping[str, str], worker: WorkerConfig | None = None) -> 
         if known is not None:
             return given_secrets(props, known.options or (), known.kind, worker)
     except Exception as error:  # noqa: BLE001, code of other packages
-        log.warning("the secrets of connector %s are not known: %s", props.get("name"), error)
+        log.warning(
+            "Can't load the class of connector %s to find its secret options, so unknown options are hidden: %s",
+            props.get("name"),
+            error,
+        )
     return tuple(option for option, _, _ in unknown_option_problems(all_options(), props))
 
 
@@ -152,14 +156,14 @@ def _without_references(
 
     If the driver itself needs the value to plan tasks, the reference is a problem.
     """
-    kept = []
+    remaining = []
     for option, value, message in problems:
         if not has_reference(option, given.get(option, "")):
-            kept.append((option, value, message))
+            remaining.append((option, value, message))
         elif _is_needed_by_driver(option, known):
-            text = f"{message}; it must be written out, because a config provider's value is known to tasks only"
-            kept.append((option, value, text))
-    return kept
+            text = f"{message}; write the value itself, because only tasks can read values from config providers"
+            remaining.append((option, value, text))
+    return remaining
 
 
 def _is_needed_by_driver(option: str, known: ConnectorClass | None) -> bool:
@@ -188,14 +192,14 @@ def _permission_problems(
         problems += permissions.override_problems(family, options)
     letters = ("errors.deadletterqueue.producer.", config.errors.dlq_producer)
     problems += permissions.letter_problems(*letters)
-    told = {option for option, _, _ in problems}
+    reported = {option for option, _, _ in problems}
     is_mirror = known is not None and known.opener == "mirror"
     mirrors = client_families(read_mirror(config.properties)[0]) if is_mirror else ()
     for family, options in (*overrides, letters, *mirrors):
         found = permissions.file_problems(
             family, {name: value for name, value in options.items() if looked_up or not has_reference(name, value)}
         )
-        problems += [problem for problem in found if problem[0] not in told]
+        problems += [problem for problem in found if problem[0] not in reported]
     return problems
 
 
@@ -208,8 +212,8 @@ def _is_secret_row(known: ConnectorClass | None, option: str) -> bool:
 def _stream_problems(config: ConnectorConfig, stream: StreamConfig) -> list[Problem]:
     """Return problems of processors, and of output converters other than the input ones."""
     writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
-    told = {row[1:] for row in step_problems(config)}
-    return [*processor_problems(stream.processors), *(row for row in step_problems(writing) if row[1:] not in told)]
+    reported = {row[1:] for row in step_problems(config)}
+    return [*processor_problems(stream.processors), *(row for row in step_problems(writing) if row[1:] not in reported)]
 
 
 def _client_problems(config: ConnectorConfig) -> list[Problem]:

@@ -11,7 +11,16 @@ from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, to
 from engine.config.exactly_once_source import ExactlyOnceSource, read_exactly_once
 from engine.config.handlers import HandlerChoice, read_handlers
 from engine.config.java_regex import compile_java
-from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown_option_problems
+from engine.config.options import (
+    REQUIRED,
+    Option,
+    Problem,
+    at_least,
+    nearest,
+    no_duplicates,
+    read,
+    unknown_option_problems,
+)
 from engine.config.providers import has_reference
 from engine.config.topic_creation import NewTopics, read_topic_creation
 from engine.config.worker import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER, STRING_CONVERTER, StepConfig, WorkerConfig
@@ -20,8 +29,8 @@ from engine.leases import ConnectorKind
 
 
 def _topics(value: tuple[str, ...]) -> str | None:
-    wrong = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
-    return "; ".join(wrong) or None
+    problems = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
+    return "; ".join(problems) or None
 
 
 def _regex(value: str) -> str | None:
@@ -34,15 +43,10 @@ def _regex(value: str) -> str | None:
 
 def _connector_name(value: str) -> str | None:
     if has_reference("name", value):
-        return "must be written out: it is no value for a config provider"
+        return "must not refer to a config provider; write the name itself"
     if not value or any(character in value for character in "/\\"):
-        return "must be a name without slashes"
+        return "must be a name without slashes and backslashes"
     return None if len(value) <= 200 and value.isprintable() else "must be printable and at most 200 characters long"
-
-
-def _names(value: tuple[str, ...]) -> str | None:
-    double = sorted({name for name in value if value.count(name) > 1})
-    return f"names {', '.join(double)} more than once" if double else None
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -68,9 +72,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("value.converter.*", "map", {}, "Options of the value converter."),
     Option("header.converter", "class", None, "The converter of headers. Default: the worker's."),
     Option("header.converter.*", "map", {}, "Options of the header converter."),
-    Option("transforms", "list", (), "Names of transforms, in the order of execution.", _names),
+    Option("transforms", "list", (), "Names of transforms, in the order of execution.", no_duplicates),
     Option("transforms.*", "map", {}, "`transforms.<name>.type` and the options of each transform."),
-    Option("predicates", "list", (), "Names of predicates.", _names),
+    Option("predicates", "list", (), "Names of predicates.", no_duplicates),
     Option("predicates.*", "map", {}, "`predicates.<name>.type` and the options of each predicate."),
     Option("consumer.override.*", "map", {}, "Client options of this connector's consumers."),
     Option("producer.override.*", "map", {}, "Client options of this connector's producers."),
@@ -144,7 +148,7 @@ def read_connector(
         own = {name: value for name, value in own.items() if not unknown_option_problems(shared, {name: value})}
     values, problems = read((*shared, *extra), own)
     if (name := own.get("name", "")) != name.strip():
-        problems.append(("name", name, "must not begin or end with a blank"))
+        problems.append(("name", name, "must not start or end with a space"))
     errors, error_problems, warnings = read_errors(props, worker.bootstrap_servers if worker else "")
     problems += error_problems
     new_topics: tuple[NewTopics, ...] = ()
@@ -194,13 +198,25 @@ def all_options() -> tuple[Option, ...]:
 def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:
     topics, regex = values["topics"], values["topics.regex"]
     if not topics and not regex:
-        return [("topics", None, "is required, or topics.regex")]
+        return [("topics", None, "is not set; set topics or topics.regex")]
     if topics and regex:
-        return [("topics.regex", regex, "contradicts topics; set one of the two")]
+        return [("topics.regex", regex, "can't be combined with topics; remove one of the two")]
     if errors.dlq_topic and errors.dlq_topic in topics:
-        return [(DLQ_TOPIC.name, errors.dlq_topic, "is one of the connector's own topics")]
+        return [
+            (
+                DLQ_TOPIC.name,
+                errors.dlq_topic,
+                "is also a topic that the connector reads; choose another dead letter topic",
+            )
+        ]
     if errors.dlq_topic and regex and not _regex(regex) and compile_java(regex).fullmatch(errors.dlq_topic):
-        return [(DLQ_TOPIC.name, errors.dlq_topic, f"matches the connector's own topics.regex {regex}")]
+        return [
+            (
+                DLQ_TOPIC.name,
+                errors.dlq_topic,
+                f"matches topics.regex {regex}, so the connector would read it; choose another dead letter topic",
+            )
+        ]
     return []
 
 
@@ -229,8 +245,8 @@ def _steps(
         negate = _negate(f"{family}.{name}.", options, predicate, problems) if family == "transforms" else False
         steps.append(StepConfig(name, class_name, options, f"{family}.{name}.", predicate, negate, allow))
     for key, value in rest.items():
-        hint = nearest(key.partition(".")[0], values[family]) or f"; name it in {family}"
-        problems.append((f"{family}.{key}", value, f"belongs to no name in {family}{hint}"))
+        hint = nearest(key.partition(".")[0], values[family]) or f"; add the name to {family}"
+        problems.append((f"{family}.{key}", value, f"has no matching name in {family}{hint}"))
     return tuple(steps)
 
 
@@ -239,14 +255,14 @@ def _negate(prefix: str, options: dict[str, str], predicate: str | None, problem
     if text is not None and text.strip().lower() not in {"true", "false"}:
         problems.append((f"{prefix}negate", text, "must be true or false"))
     if text is not None and predicate is None:
-        problems.append((f"{prefix}negate", text, f"has nothing to turn round; set {prefix}predicate"))
+        problems.append((f"{prefix}negate", text, f"has no predicate to negate; set {prefix}predicate"))
     return text is not None and text.strip().lower() == "true"
 
 
 def _predicate_problems(transforms: Sequence[StepConfig], predicates: Sequence[StepConfig]) -> list[Problem]:
     names = [step.name for step in predicates]
     return [
-        (f"{step.prefix}predicate", step.predicate, f"is not in predicates{nearest(step.predicate, names)}")
+        (f"{step.prefix}predicate", step.predicate, f"is not listed in predicates{nearest(step.predicate, names)}")
         for step in transforms
         if step.predicate is not None and step.predicate not in names
     ]

@@ -18,7 +18,7 @@ TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 def topic_name(value: str) -> str | None:
     """Return the problem of a topic name, or None. Empty means unset."""
     if value in {".", ".."} or (value and not TOPIC_NAME.fullmatch(value)):
-        return "is no legal topic name (letters, digits, '.', '_', '-'; at most 249)"
+        return "is not a valid topic name; use at most 249 letters, digits, '.', '_' and '-'"
     return None
 
 
@@ -182,7 +182,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
 )
 
-_TELLING = (LOG_MESSAGES.name, FOREIGN_MESSAGES.name)
+_CONTENT_OPTIONS = (LOG_MESSAGES.name, FOREIGN_MESSAGES.name)
 
 
 class DeadLetterDelivery(StrEnum):
@@ -250,7 +250,7 @@ def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[Errors
         retry_limit = -1
     topic = values[DLQ_TOPIC.name]
     if values[DLQ_ENABLE.name] and not topic:
-        problems.append((DLQ_TOPIC.name, None, f"is required with {DLQ_ENABLE.name}"))
+        problems.append((DLQ_TOPIC.name, None, f"is required if {DLQ_ENABLE.name}=true"))
     config = ErrorsConfig(
         retry_limit=retry_limit,
         retry_delay_max_ms=values["errors.retry.delay.max.ms"],
@@ -278,7 +278,9 @@ def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[Errors
 
 def content_policy_of(props: Mapping[str, str]) -> ContentPolicy:
     """Return the content that logs and traces may show; none if the options can't be read."""
-    values, _ = read((LOG_MESSAGES, FOREIGN_MESSAGES), {name: props[name] for name in _TELLING if name in props})
+    values, _ = read(
+        (LOG_MESSAGES, FOREIGN_MESSAGES), {name: props[name] for name in _CONTENT_OPTIONS if name in props}
+    )
     return ContentPolicy(values[LOG_MESSAGES.name] is True, values[FOREIGN_MESSAGES.name] is True)
 
 
@@ -287,32 +289,45 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
 
     `handled`: exception handlers decide in addition to the limits.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     limit, rate_limit = config.tolerance_limit, config.tolerance_rate_limit
     for name, value, other, zero in (
         (TOLERANCE_LIMIT.name, limit, RATE_LIMIT.name, rate_limit),
         (RATE_LIMIT.name, rate_limit, TOLERANCE_LIMIT.name, limit),
     ):
         if value != 0 and zero == 0:
-            found.append((name, str(value), f"the first error still fails the task, because {other} is 0"))
+            problems.append(
+                (
+                    name,
+                    str(value),
+                    f"has no effect because {other} is 0: the first error fails the task; set {other} too",
+                )
+            )
     if config.dlq_enable and limit == 0 and rate_limit == 0 and not handled:
-        text = "no error is tolerated, so this topic receives only the error that fails the task"
-        found.append((DLQ_TOPIC.name, config.dlq_topic, text))
+        text = f"receives only the error that fails the task; to tolerate errors, set {TOLERANCE.name}=all"
+        problems.append((DLQ_TOPIC.name, config.dlq_topic, text))
     if config.dlq_topic and not config.dlq_enable:
-        found.append((DLQ_ENABLE.name, "false", f"{DLQ_TOPIC.name} is set, but nothing is written to it"))
+        problems.append(
+            (
+                DLQ_ENABLE.name,
+                "false",
+                f"no dead letters are written, although {DLQ_TOPIC.name} is set; set {DLQ_ENABLE.name}=true",
+            )
+        )
     if limit != 0 and rate_limit != 0 and not config.dlq_enable and not config.log_enable:
-        text = "tolerated errors leave no trace: neither a dead letter topic nor the log is enabled"
-        found.append((TOLERANCE_LIMIT.name, str(limit), text))
+        text = f"tolerated errors are not recorded anywhere; set {DLQ_TOPIC.name} or errors.log.enable=true"
+        problems.append((TOLERANCE_LIMIT.name, str(limit), text))
     if config.dlq_enable and not config.dlq_include_messages:
         name = _DLQ + "include.messages"
-        found.append((name, "false", "dead letters only point to their record, which expires with the origin topic"))
+        text = "dead letters do not contain the failed record, which is lost when the origin topic's retention ends"
+        problems.append((name, "false", text))
     acks = _effective_acks(config.dlq_producer)
     if acks != "all" and config.dead_letters is DeadLetterDelivery.DURABLE:
-        text = "ignored, all are awaited: dead letters are durable before offsets are committed"
+        text = "is ignored: a dead letter is acknowledged by all in-sync replicas before its offset is committed"
         if acks == "0":
-            text += "; 0 counts on another cluster only"
-        found.append((_DLQ + "producer.acks", acks, text))
-    return found
+            text += "; acks=0 is possible only for dead letters on another cluster"
+        problems.append((_DLQ + "producer.acks", acks, text))
+    return problems
 
 
 def _effective_acks(producer: Mapping[str, str]) -> str:
@@ -339,6 +354,6 @@ def _limits(values: Mapping[str, Any], own: Mapping[str, str], problems: list[Pr
     both = 0 if word == "none" else -1
     for option in (TOLERANCE_LIMIT, RATE_LIMIT):
         if given(option, own) and values[option.name] != both:
-            text = f"contradicts {TOLERANCE.name}={word}, which means {both}"
+            text = f"contradicts {TOLERANCE.name}={word}, which sets this limit to {both}; remove one of the two"
             problems.append((option.name, str(values[option.name]), text))
     return both, both

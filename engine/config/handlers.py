@@ -77,7 +77,7 @@ def read_handlers(
     for role in HandlerRole:
         new, old = values[role.option], values.get(role.old_option)
         if old:
-            text = f"ignored, {role.option} wins" if new else f"is the old name of {role.option}"
+            text = f"is ignored because {role.option} is set" if new else f"is deprecated; use {role.option}"
             warnings.append((role.old_option, old, text))
         name, option = (new, role.option) if new else (old, role.old_option)
         if name:

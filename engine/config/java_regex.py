@@ -12,7 +12,7 @@ _TOKENS = regex.compile(
     \\Q(?<quoted>.*?)(?:\\E|\Z)          # quotation
     | \\[pPxN]\{\w[^{}]*\} | \\[^pP] | \\[pP][A-Z]  # property, escape
     | (?<=.)\{\d+(?:,\d*)?\}             # repetition
-    | -- | \|\| | ~~ | \[: | .           # what means more to the library than to Java, any other character
+    | -- | \|\| | ~~ | \[: | .           # special to the library but not to Java, any other character
     """,
     regex.VERBOSE | regex.DOTALL,
 )
@@ -24,12 +24,13 @@ _GROUP_NAME = regex.compile(r"\(\?<([a-zA-Z]\w*)>")
 def compile_java(text: str) -> Pattern:
     """Compile a pattern with Java's meaning for names of ASCII letters. Raises ValueError."""
     names = _GROUP_NAME.findall(text)
-    if len(set(names)) < len(names):
-        raise ValueError(f"is no regular expression: a group is named twice, of {', '.join(names)}")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"is not a valid regular expression: two groups have the name {duplicate}")
     try:
         return regex.compile(_translated(text), regex.VERSION1 | regex.ASCII)
     except (regex.error, ValueError, OverflowError) as error:
-        raise ValueError(f"is no regular expression: {error}") from error
+        raise ValueError(f"is not a valid regular expression: {error}") from error
 
 
 def compile_replacement(text: str, pattern: Pattern) -> Callable[[regex.Match[str]], str]:
@@ -40,7 +41,7 @@ def compile_replacement(text: str, pattern: Pattern) -> Callable[[regex.Match[st
         match text[place]:
             case "\\":
                 if place + 1 == len(text):
-                    raise ValueError("ends in a backslash that escapes nothing")
+                    raise ValueError("ends in a single backslash; write \\\\ for a backslash")
                 parts.append(text[place + 1])
                 place += 2
             case "$":
@@ -57,13 +58,13 @@ def _group(text: str, place: int, pattern: Pattern) -> tuple[int, int]:
     if text.startswith("{", place):
         name, closed, _ = text[place + 1 :].partition("}")
         if not closed or name not in pattern.groupindex:
-            raise ValueError(f"names a group {{{name}}} that the pattern has not")
+            raise ValueError(f"refers to the group {{{name}}}, which the pattern does not have")
         return pattern.groupindex[name], place + len(name) + 2
     digits = len(text[place:]) - len(text[place:].lstrip("0123456789"))
     if not digits:
-        raise ValueError("has a $ that names no group; \\$ is the character")
+        raise ValueError("has a $ without a group; write \\$ for a dollar sign")
     if int(text[place]) > pattern.groups:
-        raise ValueError(f"names a group {text[place]} that the pattern has not")
+        raise ValueError(f"refers to the group {text[place]}, which the pattern does not have")
     end = place + 1
     while end < place + digits and int(text[place : end + 1]) <= pattern.groups:
         end += 1  # Java takes as many digits as still name a group
@@ -84,7 +85,7 @@ def _translated(text: str) -> str:
             depth += part == "[:"
             part = _PLAIN_IN_SETS[part]
         elif not depth and part == "{":
-            raise ValueError(f"a brace at {token.start()} that repeats nothing")
+            raise ValueError(f"the brace at index {token.start()} has nothing to repeat; write \\{{ for a brace")
         else:
             depth += {"[": 1, "[:": 1, "]": -1 if depth else 0}.get(part, 0)
         out.append(part)

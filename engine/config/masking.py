@@ -100,8 +100,8 @@ def mask_url(value: str) -> str:
 
 def _mask_password(value: str) -> str:
     """Mask from the first `//user:` to the very last @, because a password may hold anything."""
-    found, last = _USER.search(value), value.rfind("@")
-    return value if found is None or found.end() >= last else f"{value[: found.end()]}{MASK}{value[last:]}"
+    match, last = _USER.search(value), value.rfind("@")
+    return value if match is None or match.end() >= last else f"{value[: match.end()]}{MASK}{value[last:]}"
 
 
 def _mask_token(value: str) -> str:
@@ -126,8 +126,8 @@ def _mask_parameters(value: str) -> str:
     """Mask the values of `password=…` and similar parameters."""
     bare = _BARE_IN_LIST if ";" in value or "&" in value else _BARE
     last_brace, shown_parts, at = value.rfind("}"), [], 0
-    while found := _NAME.search(value, at):
-        start = found.end()
+    while match := _NAME.search(value, at):
+        start = match.end()
         end = _end_of_value(value, start, bare, last_brace)
         if end == start and bare is _BARE_IN_LIST and value[start - 1].isspace():
             start -= 1  # a blank may be the password
@@ -139,5 +139,5 @@ def _mask_parameters(value: str) -> str:
 def _end_of_value(value: str, start: int, bare: re.Pattern[str], last_brace: int) -> int:
     if value[start : start + 1] == "{" and start < last_brace:  # ODBC quotes
         return value.index("}", start) + 1
-    found = _QUOTED.match(value, start) or bare.match(value, start)
-    return start if found is None else found.end()
+    match = _QUOTED.match(value, start) or bare.match(value, start)
+    return start if match is None else match.end()

@@ -116,7 +116,7 @@ def at_least(low: int, high: int = LONG_MAX) -> Callable[[int], str | None]:
     """Return a check for numbers from `low` to `high`."""
 
     def check(value: int) -> str | None:
-        return None if low <= value <= high else f"must be from {low} to {high}"
+        return None if low <= value <= high else f"must be between {low} and {high}"
 
     return check
 
@@ -128,6 +128,12 @@ def one_of(*allowed: str) -> Callable[[str], str | None]:
         return None if value in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"
 
     return check
+
+
+def no_duplicates(names: Sequence[str]) -> str | None:
+    """Return the problem of a list that contains a name more than once, or None."""
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    return f"contains {', '.join(duplicates)} more than once; remove the duplicates" if duplicates else None
 
 
 def convert(kind: OptionType, text: str) -> Any:
@@ -153,7 +159,7 @@ def _is_secret(option: Option) -> bool:
 
 
 def _read_option(option: Option, own: Mapping[str, str], prefix: str, problems: list[Problem]) -> Any:
-    found: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     for name in option.spellings:
         if name not in own:
             continue
@@ -164,15 +170,15 @@ def _read_option(option: Option, own: Mapping[str, str], prefix: str, problems: 
         except ValueError as error:
             problems.append((prefix + name, shown, str(error)))
             continue
-        wrong = option.check(value) if option.check else None
-        if wrong:
-            problems.append((prefix + name, shown, wrong))
-        found[name] = value
-    if len(found) > 1 and any(value != next(iter(found.values())) for value in found.values()):
-        names = " and ".join(prefix + name for name in found)
-        problems.append((prefix + option.name, None, f"{names} are one option and have different values"))
-    if found:
-        return next(iter(found.values()))
+        problem = option.check(value) if option.check else None
+        if problem:
+            problems.append((prefix + name, shown, problem))
+        parsed[name] = value
+    if len(parsed) > 1 and any(value != next(iter(parsed.values())) for value in parsed.values()):
+        names = " and ".join(prefix + name for name in parsed)
+        problems.append((prefix + option.name, None, f"{names} are the same option; give them the same value"))
+    if parsed:
+        return next(iter(parsed.values()))
     if option.default is REQUIRED:
         if not any(name in own for name in option.spellings):
             problems.append((prefix + option.name, None, "is required"))
@@ -190,7 +196,8 @@ def _read_family(option: Option, own: Mapping[str, str], prefix: str, problems: 
             short = name.removeprefix(start)
             if values.setdefault(short, str(text).strip()) != str(text).strip():
                 first = prefix + option.name.removesuffix("*") + short
-                problems.append((first, None, f"{first} and {prefix + name} are one option and have different values"))
+                problem = f"{first} and {prefix + name} are the same option; give them the same value"
+                problems.append((first, None, problem))
     return values
 
 
@@ -205,7 +212,7 @@ def _integer(text: str, high: int) -> int:
     if not (digits.isascii() and digits.isdigit()):
         raise ValueError("must be a whole number")
     if len(digits) > 20 or not -high - 1 <= int(text) <= high:
-        raise ValueError(f"must be from {-high - 1} to {high}")
+        raise ValueError(f"must be between {-high - 1} and {high}")
     return int(text)
 
 

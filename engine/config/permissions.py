@@ -166,9 +166,9 @@ class Permissions:
         """
         if self.policy == ALL:
             return []
-        named = [(name, path) for name, path in options.items() if name.endswith(NAMES_FILE) and name not in LOADS]
-        wrong = [(prefix + name, path_problem(path, self.file_root)) for name, path in named if path]
-        return [(name, None, f"{text}, or set the worker's {POLICY_OPTION}=All") for name, text in wrong if text]
+        paths = [(name, path) for name, path in options.items() if name.endswith(NAMES_FILE) and name not in LOADS]
+        problems = [(prefix + name, path_problem(path, self.file_root)) for name, path in paths if path]
+        return [(name, None, f"{text}, or set the worker's {POLICY_OPTION}=All") for name, text in problems if text]
 
     def _allows(self, option: str) -> bool:
         match self.policy:
@@ -185,7 +185,7 @@ class Permissions:
         text = f"The '{name}' policy does not allow '{option}' to be overridden in the connector configuration."
         if name == ALLOWLIST:
             return f"{text} Add it to the worker's {ALLOWLIST_OPTION}, or choose another {POLICY_OPTION}."
-        return f"{text} The worker's {POLICY_OPTION} says so."
+        return f"{text} Choose another {POLICY_OPTION} of the worker to allow it."
 
 
 def read_permissions(values: Mapping[str, Any]) -> Permissions:

@@ -22,19 +22,19 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    held = ""
+    continued = ""
     for line in text.splitlines():
         stripped = line.lstrip()
-        if not held and (not stripped or stripped[0] in "#!"):
+        if not continued and (not stripped or stripped[0] in "#!"):
             continue
-        held += stripped
-        if _continues(held):
-            held = held[:-1]
+        continued += stripped
+        if _continues(continued):
+            continued = continued[:-1]
             continue
-        yield held
-        held = ""
-    if held:
-        yield held
+        yield continued
+        continued = ""
+    if continued:
+        yield continued
 
 
 def _continues(line: str) -> bool:
@@ -42,10 +42,10 @@ def _continues(line: str) -> bool:
 
 
 def _split(line: str) -> tuple[str, str]:
-    found = _SEPARATOR.search(line)
-    if found is None:
+    match = _SEPARATOR.search(line)
+    if match is None:
         return _unescape(line), ""
-    return _unescape(line[: found.start("at")]), _unescape(line[found.end("at") :].rstrip())
+    return _unescape(line[: match.start("at")]), _unescape(line[match.end("at") :].rstrip())
 
 
 def _unescape(text: str) -> str:

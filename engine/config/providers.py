@@ -77,24 +77,24 @@ class Provider:
         """Raise UnresolvedReference if the path or the key may not be read."""
         if not key or bool(path) is (self.kind == ENVIRONMENT):
             form = "key" if self.kind == ENVIRONMENT else "path:key"
-            raise UnresolvedReference(f"must be written ${{{self.name}:{form}}}")
+            raise UnresolvedReference(f"has an invalid reference to a config provider; write ${{{self.name}:{form}}}")
         if self.kind == DIRECTORY and (os.sep in key or key in {".", ".."}):
-            raise UnresolvedReference(f"names {key}, which is no file's name")
+            raise UnresolvedReference(f"refers to {key}, which is not a file name")
         if self.limit is not None and not self._allows(path, key):
-            raise UnresolvedReference(f"names what {self.limit_option} does not allow")
+            raise UnresolvedReference(f"refers to a value that the worker's {self.limit_option} does not allow")
 
     def get(self, path: str, key: str) -> str:
         """Return the value. Raises UnresolvedReference."""
         self.check(path, key)
         if self.kind == ENVIRONMENT:
             if key not in os.environ:
-                raise UnresolvedReference(f"names the variable {key}, which is not set")
+                raise UnresolvedReference(f"refers to the environment variable {key}, which is not set")
             return os.environ[key]
         if self.kind == DIRECTORY:
             return _read(os.path.join(path, key), self._root(path, key))  # noqa: PTH118, a path stays as it is written
         properties = parse_properties(_read(path, self._root(path, key)))
         if key not in properties:
-            raise UnresolvedReference(f"names the key {key}, which the file {path} does not have")
+            raise UnresolvedReference(f"refers to the key {key}, which is not in the file {path}")
         return properties[key]
 
     def _allows(self, path: str, key: str) -> bool:
@@ -138,7 +138,7 @@ class ResolvedProperties:
             value = self.written[option]
         hidden = self.hide(message)
         if any(word in hidden for word in looked_up):
-            hidden = "can't be used with the value that its config provider gives"
+            hidden = "is invalid with the value from its config provider; the value is not shown"
         return option, None if value is None else self.hide(value), hidden
 
 
@@ -155,17 +155,17 @@ class Providers:
         values: dict[str, str] = {}
         written: dict[str, str] = {}
         problems = self.problems(properties, of_connector=of_connector)
-        wrong = {option for option, _, _ in problems}
-        done = dict(properties)
+        invalid = {option for option, _, _ in problems}
+        resolved = dict(properties)
         for option, text in properties.items():
-            if option in wrong or not has_reference(option, text):
+            if option in invalid or not has_reference(option, text):
                 continue
             try:
-                done[option] = REFERENCE.sub(lambda match: self._value(match, values), str(text))
+                resolved[option] = REFERENCE.sub(lambda match: self._value(match, values), str(text))
                 written[option] = text
             except UnresolvedReference as error:
                 problems.append((option, text, str(error)))
-        return ResolvedProperties(done, values, written), problems
+        return ResolvedProperties(resolved, values, written), problems
 
     def problems(self, properties: Mapping[str, str], *, of_connector: bool = True) -> list[Problem]:
         """Return the problems of references that show without a look-up."""
@@ -185,10 +185,11 @@ class Providers:
         name, path, key = match.groups()
         provider = self.by_name.get(name)
         if provider is None:
-            raise UnresolvedReference(f"names the config provider {name}, which the worker's {PREFIX} does not name")
+            raise UnresolvedReference(f"refers to the config provider {name}, which is not in the worker's {PREFIX}")
         if of_connector and provider.limit is None:
             raise UnresolvedReference(
-                f"is not allowed: set the worker's {provider.limit_option} to what connectors may read"
+                f"refers to the config provider {name}, which connectors can't use; set the worker's "
+                f"{provider.limit_option}"
             )
         provider.check(path or "", key)
 
@@ -207,7 +208,7 @@ def read_providers(properties: Mapping[str, str]) -> tuple[Providers, list[Probl
     """Return the providers that a worker's properties name, and all problems."""
     names = [name.strip() for name in properties.get(PREFIX, "").split(",") if name.strip()]
     problems: list[Problem] = []
-    found: dict[str, Provider] = {}
+    by_name: dict[str, Provider] = {}
     for name in names:
         option = f"{PREFIX}.{name}.class"
         given = properties.get(option, BY_NAME.get(name, "")).strip()
@@ -224,13 +225,13 @@ def read_providers(properties: Mapping[str, str]) -> tuple[Providers, list[Probl
             except ValueError as error:
                 problems.append((provider.limit_option, limit, str(error)))
                 continue
-        found[name] = Provider(name, kind, limit)
-    strangers = [
-        (option, properties[option], f"belongs to no name in {PREFIX}")
+        by_name[name] = Provider(name, kind, limit)
+    unlisted = [
+        (option, properties[option], f"has no matching name in {PREFIX}; add the name to {PREFIX}")
         for option in properties
         if option.startswith(f"{PREFIX}.") and option.removeprefix(f"{PREFIX}.").partition(".")[0] not in names
     ]
-    return Providers(found), [*problems, *strangers]
+    return Providers(by_name), [*problems, *unlisted]
 
 
 def _read(path: str, root: str | None) -> str:
@@ -239,11 +240,11 @@ def _read(path: str, root: str | None) -> str:
         with open(open_below(path, root or os.sep, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no path"
-        raise UnresolvedReference(f"names the file {Path(path)}, which can't be read: {reason}") from None
+        reason = getattr(error, "strerror", None) or "it is not a valid path"
+        raise UnresolvedReference(f"refers to the file {Path(path)}, which can't be read: {reason}") from None
     if len(data) > MAX_BYTES:
-        raise UnresolvedReference(f"names the file {Path(path)}, which is larger than {MAX_BYTES >> 20} MiB")
+        raise UnresolvedReference(f"refers to the file {Path(path)}, which is larger than {MAX_BYTES >> 20} MiB")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise UnresolvedReference(f"names the file {Path(path)}, which is no text in UTF-8") from None
+        raise UnresolvedReference(f"refers to the file {Path(path)}, which is not UTF-8 text") from None

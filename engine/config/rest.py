@@ -27,8 +27,8 @@ def bearer_token(text: str) -> str | None:
     """Check that a token fits in a header (RFC 6750, section 2.1) and is hard to guess."""
     if len(text) >= MIN_TOKEN_CHARS and _TOKEN.fullmatch(text):
         return None
-    what = f"must be a token of at least {MIN_TOKEN_CHARS} characters, of letters, digits and ._~+/=-"
-    return f"{what}; make one with: openssl rand -hex 32"
+    rule = f"must be a token of at least {MIN_TOKEN_CHARS} characters: letters, digits and ._~+/=-"
+    return f"{rule}; create one with: openssl rand -hex 32"
 
 
 # fmt: off: one row, one line
@@ -154,11 +154,11 @@ def rest_config(values: Mapping[str, Any], problems: list[Problem]) -> RestConfi
     """Return the REST options from the values of `OPTIONS`. Problems are added to `problems`."""
     listeners = tuple(filter(None, (_listener(text, problems) for text in values["listeners"])))
     if not values["listeners"]:
-        problems.append(("listeners", "", "names no URL; write for example http://127.0.0.1:8083"))
+        problems.append(("listeners", "", "has no URL; write for example http://127.0.0.1:8083"))
     schemes = [listener.scheme for listener in listeners]
     advertised = (values["rest.advertised.listener"] or ("http" if "http" in schemes else "https")).lower()
     if schemes and values["rest.advertised.listener"] and advertised not in schemes:
-        problems.append(("rest.advertised.listener", advertised, f"`listeners` has no {advertised}:// URL"))
+        problems.append(("rest.advertised.listener", advertised, f"needs an {advertised}:// URL in `listeners`"))
     return RestConfig(
         listeners=listeners,
         tls=values["listeners.https.*"],
@@ -196,7 +196,7 @@ def _listener(text: str, problems: list[Problem]) -> Listener | None:
         url = urlsplit(text if "//" in text else f"http://{text}")
         port = DEFAULT_PORT if url.port is None else url.port
     except ValueError:
-        problems.append(("listeners", text, "is no URL; write for example http://127.0.0.1:8083"))
+        problems.append(("listeners", text, "is not a valid URL; write for example http://127.0.0.1:8083"))
         return None
     if url.scheme not in {"http", "https"} or url.username is not None or url.path.strip("/") or url.query:
         problems.append(("listeners", mask_url(text), "must be http://host:port or https://host:port"))

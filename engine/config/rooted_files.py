@@ -13,10 +13,10 @@ ROOT_OPTION = "file.connectors.root"
 def path_problem(path: str, root: str | None) -> str | None:
     """Return why connectors may not use the file, as a clause; None if it is below the root."""
     if root is None:
-        return f"file connectors are disabled: set the worker's {ROOT_OPTION} to the directory that holds their files"
+        return f"file access is disabled; set the worker's {ROOT_OPTION} to the directory of connectors' files"
     if is_below(path, root):
         return None
-    return f"is not below the worker's {ROOT_OPTION}: give a file in {root}"
+    return f"is not below the worker's {ROOT_OPTION}; choose a file in {root}"
 
 
 def is_below(path: str, root: str) -> bool:
@@ -55,7 +55,9 @@ def root_problem(root: str, import_path: Sequence[str] | None = None) -> str | N
     for entry in sys.path if import_path is None else import_path:
         importable = Path(os.path.realpath(entry))
         if real == importable or real in importable.parents:
-            return f"holds {importable}, from which Python imports: a file sink could write a module there"
+            return (
+                f"contains {importable}, an import path of Python, so a file sink could write code; choose another one"
+            )
         if importable in real.parents and all(part.isidentifier() for part in real.relative_to(importable).parts):
-            return f"is a package of {importable}, from which Python imports: a file sink could write a module there"
+            return f"is a package of {importable}, so a file sink could write code; choose another one"
     return None

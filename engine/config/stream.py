@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.config.connector import ConnectorConfig
 from engine.config.errors_policy import topic_name
-from engine.config.options import Option, Problem, nearest, one_of
+from engine.config.options import Option, Problem, nearest, no_duplicates, one_of
 from engine.config.worker import StepConfig
 from engine.leases import Delivery
 
@@ -19,11 +19,10 @@ OLD_GUARANTEES = ("exactly_once", "exactly_once_beta")  # Kafka Streams' old nam
 
 
 def _names(value: tuple[str, ...]) -> str | None:
-    wrong = [name for name in value if "." in name or name == INPUT]
-    if wrong:
-        return f"{wrong[0]} can't be a name: it is reserved, or holds a dot"
-    double = sorted({name for name in value if value.count(name) > 1})
-    return f"names {', '.join(double)} more than once" if double else None
+    invalid = [name for name in value if "." in name or name == INPUT]
+    if invalid:
+        return f"{invalid[0]} is not a valid name: names must not contain dots, and {INPUT} is reserved"
+    return no_duplicates(value)
 
 
 OUTPUT_OPTIONS: tuple[Option, ...] = (
@@ -94,9 +93,9 @@ def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
     sinks = {name: _options("sinks", name, own, problems) for name in own["sinks"] or ()}
     problems += _unknown_name_problems("processors", own) + _unknown_name_problems("sinks", own)
     if not processors and not sinks:
-        problems.append(("processors", None, "is required, or sinks"))
+        problems.append(("processors", None, "is not set; set processors or sinks"))
     for name in processors.keys() & sinks.keys():
-        problems.append((f"sinks.{name}", None, f"{name} is a processor's name"))
+        problems.append((f"sinks.{name}", None, f"{name} is also the name of a processor; choose another name"))
     parents = {
         f"{family}.{name}.parents": (name, _parents(options))
         for family, nodes in (("processors", processors), ("sinks", sinks))
@@ -104,9 +103,9 @@ def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
     }
     for option, (_, names) in parents.items():
         problems += _parent_problems(option, names, processors, sinks)
-    order, caught = _order({name: names for name, names in parents.values() if name in processors}, processors)
-    for name in caught:
-        text = f"{name} is reached from the input by no way: it is, or it follows, a circle"
+    order, unreachable = _order({name: names for name, names in parents.values() if name in processors}, processors)
+    for name in unreachable:
+        text = f"{name} is not reachable from {INPUT}, because its parents form a cycle; change the parents"
         problems.append((f"processors.{name}.parents", ", ".join(parents[f"processors.{name}.parents"][1]), text))
     steps = [_step(name, processors[name], problems, config.allow) for name in order]
     ends = tuple(_sink(name, options, config, problems) for name, options in sinks.items())
@@ -125,24 +124,24 @@ def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
 def _old_guarantee(guarantee: str) -> tuple[Problem, ...]:
     if guarantee not in OLD_GUARANTEES:
         return ()
-    return (("processing.guarantee", guarantee, f"is an old name of {EXACTLY_ONCE}"),)
+    return (("processing.guarantee", guarantee, f"is deprecated; use {EXACTLY_ONCE}"),)
 
 
 def _options(family: str, name: str, own: Mapping[str, Mapping[str, str]], problems: list[Problem]) -> dict[str, str]:
-    found = {
+    options = {
         key.removeprefix(f"{name}."): value for key, value in own[f"{family}.*"].items() if key.startswith(f"{name}.")
     }
     if family == "sinks":
-        for key in found.keys() - {"topic", "parents"}:
+        for key in options.keys() - {"topic", "parents"}:
             text = "unknown option" + nearest(key, ["topic", "parents"])
-            problems.append((f"sinks.{name}.{key}", found[key], text))
-    return found
+            problems.append((f"sinks.{name}.{key}", options[key], text))
+    return options
 
 
 def _unknown_name_problems(family: str, own: Mapping[str, Mapping[str, str]]) -> list[Problem]:
     names = tuple(own[family] or ())
     return [
-        (f"{family}.{key}", value, f"belongs to no name in {family}{nearest(key.partition('.')[0], names)}")
+        (f"{family}.{key}", value, f"has no matching name in {family}{nearest(key.partition('.')[0], names)}")
         for key, value in own[f"{family}.*"].items()
         if key.partition(".")[0] not in names
     ]
@@ -160,11 +159,13 @@ def _parent_problems(
     problems: list[Problem] = []
     for name in dict.fromkeys(names):
         if name in sinks:
-            problems.append((option, value, f"{name} is a sink: nothing comes after it"))
+            problems.append(
+                (option, value, f"{name} is a sink, and a sink can't be a parent; choose a processor or {INPUT}")
+            )
         elif name != INPUT and name not in processors:
-            problems.append((option, value, f"{name} is no processor{nearest(name, [*processors, INPUT])}"))
+            problems.append((option, value, f"{name} is not a processor{nearest(name, [*processors, INPUT])}"))
         if names.count(name) > 1:
-            problems.append((option, value, f"names {name} more than once"))
+            problems.append((option, value, f"contains {name} more than once; remove the duplicates"))
     return problems
 
 
@@ -195,9 +196,9 @@ def _sink(name: str, options: Mapping[str, str], config: ConnectorConfig, proble
     option, topic = f"sinks.{name}.topic", options.get("topic", "").strip()
     text = topic_name(topic) if topic else "is required"
     if topic and (topic in config.topics or _matches(config.topics_regex, topic)):
-        text = "is one of the topics that are read"
+        text = "is also a topic that the stream reads; choose another topic"
     if topic and topic == config.errors.dlq_topic:
-        text = "is the dead letter topic"
+        text = "is also the dead letter topic; choose another topic"
     if text:
         problems.append((option, topic or None, text))
     return SinkConfig(name, topic)

@@ -130,7 +130,7 @@ def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> C
     try:
         return _fold(state, (key or b"").decode(errors="replace"), value)
     except (ValueError, TypeError) as error:
-        log.warning("the record %r of the config topic can't be read and is ignored: %s", key, error)
+        log.warning("Ignored the record with key %r of the config topic, because it can't be read: %s", key, error)
         return state
 
 
@@ -277,8 +277,8 @@ def _commit(before: ConnectorState, count: int, generation: int) -> ConnectorSta
     written = tuple(before.pending[n] for n in range(count) if n in before.pending)
     # Part of a generation must never run, because it would leave partitions unread. In a compacted topic, a reader may
     # meet the commit record of a generation whose task records are partly replaced by later ones.
-    whole = len(written) == count and all(entry.generation == generation for entry in written)
-    tasks = written if whole else ()
+    is_complete = len(written) == count and all(entry.generation == generation for entry in written)
+    tasks = written if is_complete else ()
     return msgspec.structs.replace(before, generation=generation, tasks=tasks, pending={}, fenced=False)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config.options import REQUIRED, Option, Problem, read
+from engine.config.options import REQUIRED, Option, Problem, no_duplicates, read
 
 PREFIX = "topic.creation."
 DEFAULT = "default"
@@ -15,9 +15,8 @@ DEFAULT = "default"
 
 def _names(value: tuple[str, ...]) -> str | None:
     if DEFAULT in value:
-        return "names the default group, which is always there"
-    double = sorted({name for name in value if value.count(name) > 1})
-    return f"names {', '.join(double)} more than once" if double else None
+        return f"contains {DEFAULT}, which always exists; remove it"
+    return no_duplicates(value)
 
 
 def _regexes(value: tuple[str, ...]) -> str | None:
@@ -25,13 +24,13 @@ def _regexes(value: tuple[str, ...]) -> str | None:
         try:
             re.compile(text)
         except re.error as error:
-            return f"{text} is no regular expression: {error}"
+            return f"{text} is not a valid regular expression: {error}"
     return None
 
 
 def _positive(value: int) -> str | None:
     return (
-        None if value == -1 or 1 <= value <= 32_767 else "must be from 1 to 32767, or -1 for the broker's own default"
+        None if value == -1 or 1 <= value <= 32_767 else "must be between 1 and 32767, or -1 for the broker's default"
     )
 
 
@@ -119,7 +118,7 @@ def read_topic_creation(values: Mapping[str, Any]) -> tuple[tuple[NewTopics, ...
         problems += more
     starts = tuple(f"{name}." for name in (DEFAULT, *names))
     problems += [
-        (PREFIX + name, text, "belongs to no group; name it in topic.creation.groups")
+        (PREFIX + name, text, "has no matching group; add the group to topic.creation.groups")
         for name, text in own.items()
         if not name.startswith(starts)
     ]

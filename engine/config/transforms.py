@@ -9,8 +9,8 @@ from engine.config.options import INT_MAX, REQUIRED, Option, at_least, nearest, 
 
 
 def _pairs(value: tuple[str, ...]) -> str | None:
-    wrong = [pair for pair in value if pair.count(":") != 1 or pair.startswith(":") or pair.endswith(":")]
-    return f"must be a list of old:new, not {', '.join(wrong)}" if wrong else None
+    invalid = [pair for pair in value if pair.count(":") != 1 or pair.startswith(":") or pair.endswith(":")]
+    return f"must be a list of old:new pairs, not {', '.join(invalid)}" if invalid else None
 
 
 def _some(value: Any) -> str | None:

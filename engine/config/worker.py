@@ -200,10 +200,10 @@ def read_worker(
     known = {name for option in OPTIONS for name in option.spellings}
     written = {name: value for name, value in merged.items() if name in known or name.startswith(FAMILIES)}
     providers, faults = read_providers(written)
-    found, missing = providers.look_up(written) if looks_up else (ResolvedProperties(written), [])
-    own = found.properties
+    resolved, missing = providers.look_up(written) if looks_up else (ResolvedProperties(written), [])
+    own = resolved.properties
     values, problems = read(OPTIONS, own)
-    problems = [*faults, *missing, *map(found.without_values, problems)]
+    problems = [*faults, *missing, *map(resolved.without_values, problems)]
     permissions = read_permissions(values)
     security = {"security.protocol": values["security.protocol"]} if values["security.protocol"] else {}
     client = security | {name: value for name, value in own.items() if name.startswith(("sasl.", "ssl."))}
@@ -240,7 +240,7 @@ def read_worker(
         properties=written,
         permissions=permissions,
         providers=providers,
-        found=found,
+        found=resolved,
     )
     return config, problems
 
@@ -253,7 +253,7 @@ def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems
     name, shipped = "exactly.once.source.enabled", "exactly.once.source.support"
     enabled, support = bool(values[name]), values[shipped] == "enabled"
     if name in own and shipped in own and enabled != support:
-        problems.append((shipped, own[shipped], f"contradicts {name}; set one of the two"))
+        problems.append((shipped, own[shipped], f"contradicts {name}; remove one of the two"))
     return enabled or support
 
 

@@ -32,11 +32,13 @@ class NamedHandler(msgspec.Struct, frozen=True):
             {Response.RETRY} if self.role is HandlerRole.PRODUCTION else set()
         )
         if not isinstance(answer, Response) or answer not in allowed:
-            told = answer if answer is None or isinstance(answer, Response) else f"with a {type(answer).__name__}"
-            return self.fail_reply(f"it answered {told} instead of {' or '.join(sorted(allowed))}")
+            shown = answer if answer is None or isinstance(answer, Response) else f"a {type(answer).__name__}"
+            return self.fail_reply(f"it returned {shown} instead of {' or '.join(sorted(allowed))}")
         if answer is Response.RETRY and not may_retry:
-            return HandlerReply(Response.FAIL, f"{self.role.option} {self.name} says RETRY of an error that can't pass")
-        return HandlerReply(answer, f"{self.role.option} {self.name} says {answer}")
+            return HandlerReply(
+                Response.FAIL, f"{self.role.option} {self.name} returned RETRY, but the error is not retriable"
+            )
+        return HandlerReply(answer, f"{self.role.option} {self.name} returned {answer}")
 
     def fail_reply(self, why: str) -> HandlerReply:
         """Return FAIL for a handler that raised or gave no valid answer."""
@@ -71,15 +73,15 @@ def shape_problem(role: HandlerRole, handler: Any) -> str | None:
     """Return why an object can't be a handler of that role, or None."""
     handle = getattr(handler, "handle", None)
     if not callable(handle):
-        return "is no class with a handle method"
+        return "must be a class with a handle method"
     allowed = (NEW, OLD) if role is HandlerRole.PRODUCTION else (NEW,)
     if not any(_takes(handle, count) for count in allowed):
-        return "has a handle method that can't be called with context, record and exception"
+        return "must have a handle method with the parameters context, record and exception"
     serializing = getattr(handler, "handle_serialization_exception", None)
     if role is HandlerRole.PRODUCTION and serializing is not None:
         allowed = (NEW_SERIALIZATION, OLD_SERIALIZATION)
         if not callable(serializing) or not any(_takes(serializing, count) for count in allowed):
-            return "has a handle_serialization_exception that can't be called with context, record, exception, origin"
+            return "must have a handle_serialization_exception method with context, record, exception and origin"
     return None
 
 
@@ -87,17 +89,17 @@ def old_signature(role: HandlerRole, handler: Any) -> str | None:
     """Return a description of the handler's deprecated signature for a warning, or None."""
     if role is HandlerRole.PRODUCTION:
         if not _takes(handler.handle, NEW):
-            return "handle(record, exception) is deprecated: take context, record, exception"
+            return "handle(record, exception) is deprecated; use the parameters context, record, exception"
         serializing = getattr(handler, "handle_serialization_exception", None)
         if serializing is not None and not _takes(serializing, NEW_SERIALIZATION):
             return (
-                "handle_serialization_exception(record, exception) is deprecated: take context, record, exception, "
-                "origin"
+                "handle_serialization_exception(record, exception) is deprecated; use the parameters context, record, "
+                "exception, origin"
             )
     elif role is HandlerRole.DESERIALIZATION:
         first = next(iter(inspect.signature(handler.handle).parameters.values()), None)
         if first is not None and OLD_CONTEXTS & {first.name, _annotation(first)}:
-            return "handle(processor_context, record, exception) is deprecated: take an ErrorHandlerContext"
+            return "handle(processor_context, record, exception) is deprecated; use an ErrorHandlerContext"
     return None
 
 
@@ -111,5 +113,5 @@ def _takes(method: Callable[..., Any], count: int) -> bool:
 
 
 def _annotation(parameter: inspect.Parameter) -> str:
-    found = parameter.annotation
-    return (found if isinstance(found, str) else getattr(found, "__name__", "")).rpartition(".")[2]
+    annotation = parameter.annotation
+    return (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")).rpartition(".")[2]

@@ -32,8 +32,8 @@ class RetryPolicy:
 
 
 def backoff_ms(attempt: int, max_ms: int, jitter: float) -> int:
-    """Return min(300 × 2^(attempt−1), max), spread over [half, whole]."""
+    """Return min(300 × 2^(attempt−1), max), spread randomly over the upper half of it."""
     # The shift is bounded: retries without limit would build ever larger numbers.
-    whole = min(FIRST_DELAY_MS << min(attempt - 1, 62), max_ms)
-    half = (whole + 1) // 2
-    return min(half + round(jitter * (whole - half)), whole)  # a float may round above the largest longs
+    delay_ms = min(FIRST_DELAY_MS << min(attempt - 1, 62), max_ms)
+    half = (delay_ms + 1) // 2
+    return min(half + round(jitter * (delay_ms - half)), delay_ms)  # a float may round above the largest longs

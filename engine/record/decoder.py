@@ -70,7 +70,7 @@ class _ContextReader:
         stages = self.stages(body)
         index = self.need(body, "index", int, -1)
         if not 0 <= index < len(stages):
-            self.problems.append(f"index {index} points to none of {len(stages)} stages")
+            self.problems.append(f"index {index} is out of range for {len(stages)} stages")
             stages, index = (*stages, Stage(StageType.UNKNOWN, "")), len(stages)
         original = self.original(body)
         record = self.record(body, original)
@@ -164,7 +164,7 @@ class _ContextReader:
         if row is None:
             return None, None
         if not isinstance(row, dict):
-            self.problems.append(f"{where} is not an object of schema and value")
+            self.problems.append(f"{where} is not an object with schema and value")
             return None, row
         kind = self.get(row, "schema", str, None, f"{where}.")
         text = row["value"] if "value" in row else row.get("object")
@@ -259,8 +259,8 @@ def _heads(exception: str) -> list[tuple[str, str]]:
     """Return (class, message) of the exception and of each cause, parsed from the trace."""
     lines = exception.split("\n")
     heads = [lines[0]] + [line.removeprefix("Caused by: ") for line in lines[1:] if line.startswith("Caused by: ")]
-    found = [_HEAD.fullmatch(head.strip()) for head in heads]
+    matches = [_HEAD.fullmatch(head.strip()) for head in heads]
     return [
         (match[1], (match[2] or "").strip()) if match else ("", head.strip())
-        for match, head in zip(found, heads, strict=True)
+        for match, head in zip(matches, heads, strict=True)
     ]

@@ -49,18 +49,18 @@ class ExceptionContent(NamedTuple):
         """Return the trace."""
         lines = self.lines.copy()
         for place, before, message in self.heads:
-            lines[place] = f"{before}: {_whole(message)}"
+            lines[place] = f"{before}: {_full_message(message)}"
         return "\n".join(lines)
 
     @property
     def message(self) -> str:
         """Return the message of the raised exception."""
-        return _whole(self.first)
+        return _full_message(self.first)
 
     @property
     def root_message(self) -> str:
         """Return the message of the last exception in the cause chain."""
-        return _whole(self.last)
+        return _full_message(self.last)
 
 
 class ExceptionDescription(NamedTuple):
@@ -77,9 +77,11 @@ class ExceptionDescription(NamedTuple):
         """Return the description with every text changed, such as by a function that hides secrets."""
         known = self.content
         if known is not None:
-            heads = [(place, before, change(_whole(message))) for place, before, message in known.heads]
+            heads = [(place, before, change(_full_message(message))) for place, before, message in known.heads]
             lines = [change(line) for line in known.lines]
-            known = ExceptionContent(lines, heads, change(_whole(known.first)), change(_whole(known.last)))
+            known = ExceptionContent(
+                lines, heads, change(_full_message(known.first)), change(_full_message(known.last))
+            )
         text, message, root_message = map(change, (self.text, self.message, self.root_message))
         return ExceptionDescription(text, self.exception_class, message, self.root_class, root_message, known)
 
@@ -93,14 +95,18 @@ class ContentPolicy(NamedTuple):
 
     def trace(self, error: BaseException) -> str:
         """Return the trace of an exception and its causes."""
-        found = describe(error, foreign=self.foreign)
-        return self.hide(found.content.text if self.content and found.content is not None else found.text)
+        description = describe(error, foreign=self.foreign)
+        return self.hide(
+            description.content.text if self.content and description.content is not None else description.text
+        )
 
     def sentence(self, error: BaseException) -> str:
         """Return the class and message of an exception."""
-        found = describe(error, foreign=self.foreign)
-        message = found.content.message if self.content and found.content is not None else found.message
-        name = found.exception_class.rpartition(".")[2]
+        description = describe(error, foreign=self.foreign)
+        message = (
+            description.content.message if self.content and description.content is not None else description.message
+        )
+        name = description.exception_class.rpartition(".")[2]
         return self.hide(f"{name}: {message}" if message else name)
 
 
@@ -177,7 +183,7 @@ def _head(error: BaseException, frames: list[str], foreign: bool) -> tuple[str, 
     return name, _cut(without_content(error, message)), whole
 
 
-def _whole(message: str) -> str:
+def _full_message(message: str) -> str:
     return _cut(message.content) if type(message) is Message else message
 
 

@@ -89,7 +89,7 @@ def to_json(value: Any) -> str:
     try:
         text = json.dumps(value, default=_default, skipkeys=True, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(f"a {type(value).__qualname__} that JSON can't hold")
+        return json.dumps(f"a {type(value).__qualname__} that can't be written as JSON")
     return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
 
 

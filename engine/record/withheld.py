@@ -46,6 +46,6 @@ def _postgres(error: Any, message: str) -> str:
     primary = error.diag.message_primary
     if primary and error.sqlstate[:2] in _POSTGRES_NAMES_ALONE and error.diag.context is None:
         return str(primary) if primary == message else f"{primary}; {WITHHELD}"
-    told = ((word, getattr(error.diag, name)) for name, word in _NAMES)
-    facts = ", ".join((f"SQLSTATE {error.sqlstate}", *(f'{word} "{name}"' for word, name in told if name)))
+    names = ((word, getattr(error.diag, name)) for name, word in _NAMES)
+    facts = ", ".join((f"SQLSTATE {error.sqlstate}", *(f'{word} "{name}"' for word, name in names if name)))
     return f"{facts}; {WITHHELD}"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK, _PROCESS, _FILES = "use the network", "start another program", "change files"
-_LIBRARY, _LOG = "call a C library", "write to the system's log"
+_LIBRARY, _LOG = "call a C library", "write to the system log"
 _EVENTS = {
     **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), _NETWORK),
     **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"), _NETWORK),
@@ -24,7 +24,7 @@ _EVENTS = {
     **dict.fromkeys(("os.setxattr", "os.removexattr"), _FILES),
     **dict.fromkeys(("ctypes.dlsym", "ctypes.dlsym/handle"), _LIBRARY),
     **dict.fromkeys(("syslog.openlog", "syslog.syslog"), _LOG),
-    **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), "change its limits"),
+    **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), "change resource limits"),
     "sqlite3.connect": "open a database",
     **dict.fromkeys(("os.kill", "os.killpg"), "send a signal"),
 }

@@ -32,14 +32,14 @@ def rehearse_here(wanted: BinaryIO) -> int:
             plugins.switch_off(document.only_built_in)
         fence.raise_up()
         for row in rehearse(document, fence):
-            _tell(answers, row)
-        _tell(answers, {"done": True})
+            _write_row(answers, row)
+        _write_row(answers, {"done": True})
     except EngineError as error:
-        _tell(answers, {"trouble": trouble_of(error)})
+        _write_row(answers, {"trouble": trouble_of(error)})
         return FAILED
     return OK
 
 
-def _tell(answers: BinaryIO, row: dict[str, Any]) -> None:
+def _write_row(answers: BinaryIO, row: dict[str, Any]) -> None:
     answers.write(orjson.dumps(row) + b"\n")
     answers.flush()

@@ -51,9 +51,9 @@ def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document
     worker = parse_worker(wanted.worker, looks_up=False)
     plan = validate(wanted.config, worker, masked=True)
     if wanted.records and plan.known.kind is ConnectorKind.SOURCE:
-        raise BadRequest("a source has no records of Kafka")
+        raise BadRequest("the connector is a source, which has no Kafka records; send polled records instead")
     if wanted.polled and plan.known.kind is not ConnectorKind.SOURCE:
-        raise BadRequest("only a source polls records")
+        raise BadRequest("the connector is not a source, so it has no polled records; send Kafka records instead")
     yield {
         "connector": plan.config.name,
         "kind": plan.known.kind.value,
@@ -65,7 +65,7 @@ def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document
     records: tuple[ConsumedRecord | PolledRecord, ...] = wanted.records or wanted.polled
     for number, given in enumerate(records):
         one = _RecordRehearsal(opening, built, fence, wanted.shown)
-        yield from ({"at": [number, at]} for at in one.go(given))
+        yield from ({"at": [number, at]} for at in one.run_record(given))
         yield {"record": number, "stages": one.rows, "produced": one.produced, "put": one.put}
 
 
@@ -97,18 +97,21 @@ class _RecordRehearsal:
     def stages(self) -> tuple[Stage, ...]:
         return self.opening.plan.stages
 
-    def go(self, given: ConsumedRecord | PolledRecord) -> Iterator[int]:
+    def run_record(self, given: ConsumedRecord | PolledRecord) -> Iterator[int]:
         """Run the record through the steps; yield the last stage of each step before it runs."""
         steps, origin = self.built.steps, self._origin(given)
         if isinstance(given, PolledRecord):
             if not 0 <= given.stage < len(self.stages):
-                raise BadRequest(f"there is no stage {given.stage}")
+                raise BadRequest(f"stage {given.stage} does not exist; the connector has {len(self.stages)} stages")
             steps = steps_from(steps, given.stage)
-            self.rows += ({"state": BEFORE, "note": "passed before it failed"} for _ in self.stages[: given.stage])
+            self.rows += (
+                {"state": BEFORE, "note": "the record passed this stage before it failed"}
+                for _ in self.stages[: given.stage]
+            )
         now: RawRecord | Record = origin
         for step in steps:
             yield step[0]
-            after = self._take(step, now, origin)
+            after = self._run_step(step, now, origin)
             if after is None:
                 break
             now = after
@@ -119,7 +122,7 @@ class _RecordRehearsal:
     def _origin(self, given: ConsumedRecord | PolledRecord) -> RawRecord | Record:
         return given.raw() if isinstance(given, ConsumedRecord) else given.record(self.stages)
 
-    def _take(self, step: Step, now: RawRecord | Record, origin: RawRecord | Record) -> Record | None:
+    def _run_step(self, step: Step, now: RawRecord | Record, origin: RawRecord | Record) -> Record | None:
         """Run one step under the guard; return its record, or None at the end. Notes a row for each stage."""
         self.fence.tried()
         watched = self.built.watched.get(step[0])
@@ -160,10 +163,10 @@ class _RecordRehearsal:
     def _failure(self, guard: Guard, raised: StageFailure, origin: RawRecord | Record) -> Document:
         """Return the failure in the words of its error context."""
         if isinstance(raised.error, MemoryError):
-            return {"state": NOT_REHEARSABLE, "note": "it needs more memory than a rehearsal has"}
+            return {"state": NOT_REHEARSABLE, "note": "it needs more memory than a rehearsal is allowed to use"}
         trouble = FailedAttempts(1, self.opening.clock.now_ms())
         context = guard.build_error(raised, origin, trouble, tolerable=True).context.with_content(True)
-        stops = {"note": "it would stop the task"} if isinstance(raised.error, STOPPING) else {}
+        stops = {"note": "this error would stop the task"} if isinstance(raised.error, STOPPING) else {}
         row = {"state": FAILED, "exception_class": context.exception_class, "message": context.message, **stops}
         if context.root_class != context.exception_class or context.root_message != context.message:
             row |= {"root_class": context.root_class, "root_message": context.root_message}
@@ -180,7 +183,7 @@ class _RecordRehearsal:
             self.produced = produced(now)
         stage = self.stages[len(self.rows)]
         if stage.type is StageType.PROCESSOR:
-            note = "a stream's processors work on what they remember, and a rehearsal remembers nothing"
+            note = "stream processors depend on state, and a rehearsal has no state"
             self.rows.append({"state": NOT_REHEARSABLE, "note": note})
             return
         self._put(stage, now)
@@ -189,7 +192,7 @@ class _RecordRehearsal:
         factory = self.opening.plan.known.factory
         where = WRITTEN_TO.get(stage.type) or self.built.writes_to or getattr(factory, "writes_to", "")
         name = stage.class_name.rpartition(".")[2]
-        row: Document = {"state": NOT_REHEARSABLE, "note": f"{name} would write to {where or 'the world outside'}"}
+        row: Document = {"state": NOT_REHEARSABLE, "note": f"{name} would write to {where or 'an external system'}"}
         check: Callable[[Any, Record], Any] | None = getattr(factory, "rehearse", None)
         if stage.type is not StageType.TASK_PUT or check is None:
             self.rows.append(row)
@@ -253,5 +256,5 @@ def trouble_of(error: EngineError) -> str:
         option, _, message = problems[0]
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         return f"{option}: {message}{more}"
-    found = describe(error, foreign=True)
-    return found.message if found.content is None else found.content.message
+    description = describe(error, foreign=True)
+    return description.message if description.content is None else description.content.message

@@ -96,7 +96,7 @@ def read_wanted(data: bytes) -> RehearsalRequest:
     try:
         return msgspec.json.decode(data, type=RehearsalRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadRequest(f"the document can't be read: {error}") from error
+        raise BadRequest(f"the rehearsal request is invalid: {error}") from error
 
 
 def changes(stage: Stage, before: Record, after: Record, shown: int) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _data(given: TypedValue, what: str) -> tuple[Schema | None, Any]:
     try:
         value = read_value(given.schema, given.value)
     except ValueError as error:
-        raise BadRequest(f"{what} is no {given.schema}: {error}") from error
+        raise BadRequest(f"{what} is not a valid {given.schema}: {error}") from error
     if given.schema == "BYTES":
         return BYTES, value
     simple = given.schema in (None, "STRUCT", "ARRAY", "MAP")  # the types of their elements were not recorded

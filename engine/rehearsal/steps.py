@@ -59,7 +59,7 @@ def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
     """Build the connector's steps. Raises ConfigError."""
     plan = opening.plan
     if plan.known.opener == "mirror":
-        return RehearsalSteps((), "a mirror copies what another cluster holds: it is not rehearsed")
+        return RehearsalSteps((), "mirrors copy records from another cluster and can't be rehearsed")
     fence.tried()
     transforms, hindrance = _transforms(plan.config, fence)
     first, writes_to = len(plan.stages) - 1, ""
@@ -76,7 +76,7 @@ def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
             steps = make(opening, transforms=transforms)
         except ConfigError:
             if tried := fence.tried():
-                return RehearsalSteps((), f"a converter would {tried}")
+                return RehearsalSteps((), f"configuring a converter would {tried}")
             raise
         first = next(at for at, _ in steps) + 1
     # Wrap only now, because the builder of the steps inspects the transforms' types.
@@ -86,11 +86,11 @@ def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
 def _transforms(config: ConnectorConfig, fence: ProcessFence) -> tuple[list[RecordTransform], str | None]:
     """Return the transforms before the first that can't be rehearsed, and the reason."""
     predicates = {step.name: step for step in config.predicates}
-    made: list[RecordTransform] = []
+    transforms: list[RecordTransform] = []
     for step in config.transforms:
         unknown = _unknown([step, *(predicates[name] for name in (step.predicate,) if name in predicates)])
         if unknown is not None:
-            return made, unknown
+            return transforms, unknown
         try:
             one = build_transform(step, config.predicates)
         except ConfigError:
@@ -100,9 +100,9 @@ def _transforms(config: ConnectorConfig, fence: ProcessFence) -> tuple[list[Reco
         else:
             tried = fence.tried()
         if tried:
-            return made, f"to be configured it would {tried}"
-        made.append(one)
-    return made, None
+            return transforms, f"configuring it would {tried}"
+        transforms.append(one)
+    return transforms, None
 
 
 def _source(
@@ -117,7 +117,7 @@ def _source(
         except ConfigError:
             if not (tried := fence.tried()):
                 raise
-            hindrance = f"a converter would {tried}"
+            hindrance = f"configuring a converter would {tried}"
     plain = replace(config, key_converter=PLAIN, value_converter=PLAIN, header_converter=PLAIN)
     return writing_steps(plain, transforms)[: len(transforms)], hindrance
 
@@ -125,19 +125,19 @@ def _source(
 def _writes_schema(config: ConnectorConfig) -> str | None:
     """Return the reason if a converter writes schemas, which a source's dead letter lacks."""
     for step, is_key in ((config.key_converter, True), (config.value_converter, False)):
-        made = build_converter(step, is_key=is_key)
-        if isinstance(made, JsonConverter) and made.writes_schemas:
-            return f"{step.name} writes the record's schema, which its dead letter does not hold"
+        converter = build_converter(step, is_key=is_key)
+        if isinstance(converter, JsonConverter) and converter.writes_schemas:
+            return f"{step.name} writes the record's schema, which its dead letter does not contain"
     return None
 
 
 def _converters(plan: ConnectorPlan) -> list[StepConfig]:
     config = plan.config
-    found = [config.key_converter, config.value_converter, config.header_converter]
+    converters = [config.key_converter, config.value_converter, config.header_converter]
     if plan.known.opener == "topics":
         own = writing(config)
-        found += [own.key_converter, own.value_converter]
-    return found
+        converters += [own.key_converter, own.value_converter]
+    return converters
 
 
 def _unknown(steps: Iterable[StepConfig]) -> str | None:
@@ -145,9 +145,9 @@ def _unknown(steps: Iterable[StepConfig]) -> str | None:
     for step in steps:
         for name, value in step.options.items():
             if MASK in value:
-                return f"{step.prefix}{name} is a secret, which is not known here"
+                return f"{step.prefix}{name} is a secret, whose value is not available to rehearsals"
             if PROVIDED.search(value):
-                return f"{step.prefix}{name} is looked up by a config provider, which is not done here"
+                return f"{step.prefix}{name} needs a config provider, which rehearsals can't use"
     return None
 
 

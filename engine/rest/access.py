@@ -58,25 +58,27 @@ def allowed_hosts(rest: RestConfig) -> frozenset[str]:
 
 
 def _problems(rest: RestConfig) -> list[Problem]:
-    found: list[Problem] = [
-        ("rest.extension.classes", name, f"isn't available here; the only one is {BASIC_EXTENSION}")
+    problems: list[Problem] = [
+        ("rest.extension.classes", name, f"is not supported; the only supported class is {BASIC_EXTENSION}")
         for name in rest.extensions
         if name not in EXTENSIONS
     ]
-    if not found and rest.extensions and not rest.users_file:
+    if not problems and rest.extensions and not rest.users_file:
         name = "rest.basic.auth.credentials.file"
-        found.append((name, None, "is required by rest.extension.classes: a file of user=password lines"))
+        problems.append((name, None, "is required by rest.extension.classes; set it to a file of user=password lines"))
     foreign = [listener for listener in rest.listeners if not listener.is_loopback]
     if foreign and not _is_configured(rest):
         shown = f"{foreign[0].scheme}://{foreign[0].address}"
-        text = f"other machines reach it, but the REST API has no authentication; {HOW_TO}, or listen on 127.0.0.1"
-        found.append(("listeners", shown, text))
+        text = f"is reachable from other machines without authentication; {HOW_TO}, or listen on 127.0.0.1"
+        problems.append(("listeners", shown, text))
     if rest.is_open and _is_configured(rest):
-        found.append(("rest.authentication", "none", "contradicts the credentials that are configured; remove either"))
+        problems.append(
+            ("rest.authentication", "none", "contradicts the configured credentials; remove one of the two")
+        )
     if rest.is_open and "*" in rest.allowed_origins:
-        text = "would let every web page in, since rest.authentication is none; name the origins"
-        found.append(("access.control.allow.origin", "*", text))
-    return found
+        text = "would give every web page access, because rest.authentication is none; list the origins"
+        problems.append(("access.control.allow.origin", "*", text))
+    return problems
 
 
 def _is_configured(rest: RestConfig) -> bool:
@@ -86,10 +88,10 @@ def _is_configured(rest: RestConfig) -> bool:
 def _credentials(rest: RestConfig, generated: Path | None) -> Credentials:
     token_file = Path(rest.token_file) if rest.token_file else generated
     users_file = Path(rest.users_file) if rest.users_file else None
-    found = Credentials(rest.token, token_file, users_file)
-    if problems := found.problems():
+    credentials = Credentials(rest.token, token_file, users_file)
+    if problems := credentials.problems():
         raise ConfigError(tuple(problems))
-    return found
+    return credentials
 
 
 def _generated_token(group_id: str, env: Mapping[str, str]) -> Path:
@@ -100,11 +102,11 @@ def _generated_token(group_id: str, env: Mapping[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
             write_private(path, secrets.token_urlsafe(32) + "\n")
-        found = path.stat()
+        status = path.stat()
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
-        raise ConfigError((("rest.auth.token.file", str(path), f"can't be made: {error}; {HOW_TO}"),)) from error
-    if found.st_uid != os.getuid() or found.st_mode & 0o077:
-        text = "is readable by others; delete it, and a new one is made at the next start"
+        raise ConfigError((("rest.auth.token.file", str(path), f"can't be created: {error}; {HOW_TO}"),)) from error
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        text = "must be readable by its owner only; delete it, and the next start creates a new one"
         raise ConfigError((("rest.auth.token.file", str(path), text),))
     return path
 

@@ -235,7 +235,9 @@ class _Api:
         given = properties.get("connector.class", plugin)
         known = find_class(plugin, self._allow)[0]
         if given != plugin and find_class(given, self._allow)[0] != known:
-            raise HTTPException(400, f"connector.class is {given}, but the request is about {plugin}")
+            raise HTTPException(
+                400, f"connector.class is {given}, but the URL of the request has {plugin}; use the same class"
+            )
         problems: tuple[Problem, ...] = ()
         try:
             self._examine({"connector.class": plugin, **properties})
@@ -288,18 +290,18 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         body = orjson.loads(await request.body())
     except orjson.JSONDecodeError as error:
-        raise HTTPException(400, f"the body is not JSON: {error}") from error
+        raise HTTPException(400, f"the request body is not JSON: {error}") from error
     if not isinstance(body, dict):
-        raise HTTPException(400, "the body is not a JSON object")
+        raise HTTPException(400, "the request body must be a JSON object")
     return body
 
 
 def _properties(body: object) -> dict[str, str]:
     """Return option values as strings. Numbers and booleans are formatted as by Kafka Connect's clients."""
     if not isinstance(body, dict):
-        raise HTTPException(400, "config is not a JSON object")
-    if wrong := [name for name, value in body.items() if isinstance(value, (dict, list))]:
-        raise ConfigError(tuple((name, None, "must be a string") for name in wrong))
+        raise HTTPException(400, "config must be a JSON object")
+    if invalid := [name for name, value in body.items() if isinstance(value, (dict, list))]:
+        raise ConfigError(tuple((name, None, "must be a string") for name in invalid))
     return {name: _text(value) for name, value in body.items() if value is not None}
 
 
@@ -321,8 +323,8 @@ async def _redirect_to_leader(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotLeading)
     if not error.url:
         return JsonResponse({"error_code": 503, "message": str(error)}, 503)
-    asked = request.url
-    address = error.url + quote(asked.path) + (f"?{asked.query}" if asked.query else "")
+    url = request.url
+    address = error.url + quote(url.path) + (f"?{url.query}" if url.query else "")
     return JsonResponse({"error_code": 307, "message": str(error)}, 307, headers={"location": address})
 
 

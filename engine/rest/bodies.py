@@ -108,14 +108,18 @@ def offset_rows(body: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str,
     """Parse the body of `PATCH /connectors/<c>/offsets`. Raises BadRequest if it is malformed."""
     rows = body.get("offsets")
     if not isinstance(rows, list) or not rows:
-        raise BadRequest('the body is {"offsets": [{"partition": {...}, "offset": {...}}, ...]}, with at least one row')
-    found = []
+        raise BadRequest(
+            'the request body must be {"offsets": [{"partition": {...}, "offset": {...}}, ...]} with at least one row'
+        )
+    offsets = []
     for row in rows:
         partition, offset = (row.get("partition"), row.get("offset")) if isinstance(row, dict) else (None, None)
         if not isinstance(partition, dict) or not (offset is None or isinstance(offset, dict)):
-            raise BadRequest("each row has a partition, and an offset or null, which are JSON objects")
-        found.append((partition, offset))
-    return found
+            raise BadRequest(
+                "each row of offsets needs a partition (a JSON object) and an offset (a JSON object or null)"
+            )
+        offsets.append((partition, offset))
+    return offsets
 
 
 def plugins(found: Iterable[Plugin]) -> list[dict[str, str]]:

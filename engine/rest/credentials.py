@@ -48,7 +48,7 @@ class Credentials:
             ("rest.auth.token.file", str(self._tokens.path), self._tokens.problem()),
             ("rest.basic.auth.credentials.file", str(self._users.path), self._users.problem()),
         ]
-        return [(name, path, why) for name, path, why in found if why is not None]
+        return [(name, path, reason) for name, path, reason in found if reason is not None]
 
     def accepts_token(self, token: str) -> bool:
         """Return whether the token is valid. All tokens are compared, so the time reveals nothing."""
@@ -86,13 +86,13 @@ class WatchedFile(Generic[T]):
         if self.path is None:
             return self._empty
         with self._lock:
-            stamp = self._seen()
+            stamp = self._file_stamp()
             if stamp != self._stamp:
                 self._stamp, self._value = stamp, self._empty
                 try:
                     self._value = self._read()
                 except (OSError, ValueError) as error:
-                    log.error("REST API: %s can't be used, so nobody in it gets in: %s", self.path, _reason(error))  # noqa: TRY400, the file's lines are secret, and a traceback may show them
+                    log.error("REST API: Rejecting the credentials of %s: %s", self.path, _reason(error))  # noqa: TRY400, the file's lines are secret, and a traceback may show them
             return self._value
 
     def problem(self) -> str | None:
@@ -106,14 +106,14 @@ class WatchedFile(Generic[T]):
     def _read(self) -> T:
         return self._empty if self.path is None else self._parse(self.path.read_text(encoding="utf-8"))
 
-    def _seen(self) -> object:
+    def _file_stamp(self) -> object:
         assert self.path is not None
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError as error:
             return error.errno
         # The inode too: a file replaced by renaming may keep time and size.
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def parse_tokens(text: str) -> Sequence[str]:
@@ -124,10 +124,10 @@ def parse_tokens(text: str) -> Sequence[str]:
     lines = [line.strip() for line in text.splitlines()]
     tokens = [line for line in lines if line and not line.startswith("#")]
     if not tokens:
-        raise ValueError("holds no token; make one with: openssl rand -hex 32")
+        raise ValueError("contains no token; create one with: openssl rand -hex 32")
     for token in tokens:
-        if wrong := bearer_token(token):
-            raise ValueError(wrong)
+        if problem := bearer_token(token):
+            raise ValueError(problem)
     return tokens
 
 
@@ -135,10 +135,10 @@ def parse_users(text: str) -> Mapping[str, str]:
     """Return passwords, plain or hashed, by user. Raises ValueError."""
     users = parse_properties(text)
     if not users:
-        raise ValueError("names no user; write lines of user=password")
+        raise ValueError("contains no user; write lines of user=password")
     for user, stored in users.items():
         if not stored or ":" in user:
-            raise ValueError(f"user {user!r} has no password, or a colon in the name")
+            raise ValueError(f"the user {user!r} must have a password and a name without a colon")
         if stored.startswith(SCRYPT):
             matches_password("", stored)  # raises for a malformed hash, which no password can match
     return users
@@ -162,10 +162,12 @@ def matches_password(password: str, stored: str) -> bool:
     try:
         n, r, p, salt, key = stored.removeprefix(SCRYPT).split("$")
         expected = base64.urlsafe_b64decode(key)
-        found = _scrypt(password, base64.urlsafe_b64decode(salt), int(n), int(r), int(p))
+        actual = _scrypt(password, base64.urlsafe_b64decode(salt), int(n), int(r), int(p))
     except (ValueError, OverflowError, MemoryError) as error:
-        raise ValueError("holds a hash that can't be read; make it anew: python -m engine hash-password") from error
-    return hmac.compare_digest(found, expected)
+        raise ValueError(
+            "contains an invalid password hash; create a new one with: python -m engine hash-password"
+        ) from error
+    return hmac.compare_digest(actual, expected)
 
 
 def basic_credentials(value: str) -> tuple[str, str] | None:

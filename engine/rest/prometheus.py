@@ -25,25 +25,25 @@ LAST_FAILURE = "last-failure-timestamp"
 GAUGES = (LAST_FAILURE, SIZE_MIN, SIZE_MAX, SIZE_AVG)
 
 HELP: Mapping[str, str] = {
-    "total-record-failures": "KIP-298: operations on a record that failed, retries among them",
-    "total-record-errors": "Beside KIP-298: failures that were left when retries were exhausted",
-    "total-records-skipped": "KIP-298: records that were skipped because their error was tolerated",
-    "total-retries": "KIP-298: operations that were tried again",
-    "total-failures-logged": "KIP-298: errors that went to the log or the dead letter topic",
-    "deadletterqueue-records-produced": "KIP-298: dead letters that are on their topic",
-    "deadletterqueue-produce-failures": "KIP-298: dead letters that could not be written",
-    LAST_FAILURE: "KIP-298: when an operation last failed, in milliseconds since the epoch; 0 is never",
-    "records-consumed": "Beside KIP-298: records read; delivered, dead-lettered, skipped and filtered add up to them",
-    "records-delivered": "Beside KIP-298: records that reached their end",
-    "records-dead-lettered": "Beside KIP-298: records that have a dead letter in their place",
-    "records-skipped": "Beside KIP-298: records that were tolerated without a dead letter",
-    "records-filtered": "Beside KIP-298: records that a transform or predicate left out",
-    SIZE_MIN: "KIP-618: records of the smallest transaction of the task's last lease",
-    SIZE_MAX: "KIP-618: records of the largest transaction of the task's last lease",
-    SIZE_AVG: "KIP-618: records of a transaction of the task's last lease, on average",
-    "dropped-records-total": "KIP-1033, task level: records that a handler dropped with CONTINUE",
+    "total-record-failures": "Failed attempts of operations on records, including retries (KIP-298)",
+    "total-record-errors": "Failures that remained after all retries (not in KIP-298)",
+    "total-records-skipped": "Records that were skipped because their error was tolerated (KIP-298)",
+    "total-retries": "Operations that were retried (KIP-298)",
+    "total-failures-logged": "Errors that were written to the log or the dead letter topic (KIP-298)",
+    "deadletterqueue-records-produced": "Dead letters that were written to their topic (KIP-298)",
+    "deadletterqueue-produce-failures": "Dead letters that could not be written (KIP-298)",
+    LAST_FAILURE: "The time of the last failure in milliseconds since the epoch; 0 means never (KIP-298)",
+    "records-consumed": "Records read: delivered, dead-lettered, skipped and filtered ones (not in KIP-298)",
+    "records-delivered": "Records that were delivered (not in KIP-298)",
+    "records-dead-lettered": "Records that were replaced by a dead letter (not in KIP-298)",
+    "records-skipped": "Records that were skipped without a dead letter (not in KIP-298)",
+    "records-filtered": "Records that a transform or predicate removed (not in KIP-298)",
+    SIZE_MIN: "The number of records in the smallest transaction of the task's last lease (KIP-618)",
+    SIZE_MAX: "The number of records in the largest transaction of the task's last lease (KIP-618)",
+    SIZE_AVG: "The average number of records in a transaction of the task's last lease (KIP-618)",
+    "dropped-records-total": "Records of the task that an exception handler dropped with CONTINUE (KIP-1033)",
 }
-OTHER = "A counter of the task that neither KIP names"
+OTHER = "A counter of the task that is not in a KIP"
 
 Labels = tuple[str, ...]
 Row = tuple[Labels, float]
@@ -77,7 +77,7 @@ def render(view: HerderSnapshot, now_ms: int) -> bytes:
 def families(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     """Yield all metrics of the tasks. Pure."""
     yield from _by_name(tasks)
-    yield _counter(f"{ERRORS}stage_failures", "KIP-298: failures by stage", STAGE, _by_stage(tasks, "stage_failures"))
+    yield _counter(f"{ERRORS}stage_failures", "Failures by stage (KIP-298)", STAGE, _by_stage(tasks, "stage_failures"))
     yield from _dropped(tasks)
     yield from _budgets(tasks, now_ms)
     yield from _states(tasks, now_ms)
@@ -92,8 +92,10 @@ class _SnapshotCollector(Collector):
         view = self._view
         tasks = [_figures(view, task) for name in view.names() for task in view.tasks(name)]
         yield from families(tasks, self._now_ms)
-        yield GaugeMetricFamily("kafka_connect_leases", "Leases that run now", value=len(view.state.leases))
-        yield GaugeMetricFamily("kafka_connect_slots", "Leases that may run at once", value=view.slots)
+        yield GaugeMetricFamily("kafka_connect_leases", "Running leases", value=len(view.state.leases))
+        yield GaugeMetricFamily(
+            "kafka_connect_slots", "The maximum number of leases that run at the same time", value=view.slots
+        )
 
 
 def _figures(view: HerderSnapshot, task: TaskRun) -> TaskSample:
@@ -125,11 +127,11 @@ def _dropped(tasks: Sequence[TaskSample]) -> Iterator[Metric]:
     rates = [
         (task.labels, task.status["dropped_rate"]) for task in tasks if task.status.get("dropped_rate") is not None
     ]
-    text = "KIP-1033, task level: records dropped in a second, over the last report"
+    text = "Records dropped per second during the last report interval (KIP-1033, task level)"
     yield _gauge(f"{ERRORS}dropped_records_rate", text, TASK, rates)
     dropping = [task for task in tasks if task.status.get("kind") == "stream" or any(_dropped_by_stage(task))]
     nodes = _by_stage(dropping, "stage_dropped")
-    text = "KIP-1033, processor node level: records that a handler dropped with CONTINUE"
+    text = "Records of the node that an exception handler dropped with CONTINUE (KIP-1033)"
     yield _counter(f"{NODE}dropped_records_total", text, (*TASK, "index", "stage", "processor_node_id"), nodes)
 
 
@@ -140,7 +142,7 @@ def _dropped_by_stage(task: TaskSample) -> Collection[int]:
 
 def _budgets(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     """Yield error limits, their use and the remaining budget. Tasks without a report have none."""
-    found = [
+    samples = [
         ((*task.labels, budget.kind), budget)
         for task in tasks
         if task.limited
@@ -149,25 +151,30 @@ def _budgets(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
         )
     ]
     labels = (*TASK, "kind")
-    text = "KIP-298: errors the task may make, in all or within the window of the rate; -1 is any number"
-    yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in found])
-    text = "KIP-298: errors that count towards the limit: those that no handler decides about"
-    yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in found])
-    text = "KIP-298: errors still tolerated; at 0 the next one fails the task; absent where no limit decides"
-    left = [(row, budget.left) for row, budget in found if budget.left is not None]
+    text = "The tolerated number of errors, in total or within the rate window; -1 means no limit (KIP-298)"
+    yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in samples])
+    text = "Errors that count towards the limit; errors that a handler decides about are not counted (KIP-298)"
+    yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in samples])
+    text = "Errors that are still tolerated; at 0 the next error fails the task; absent without a limit (KIP-298)"
+    left = [(row, budget.left) for row, budget in samples if budget.left is not None]
     yield _gauge(f"{ERRORS}tolerance_left", text, labels, left)
 
 
 def _states(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     yield _gauge(
-        "kafka_connect_task_lag", "Records not yet read", TASK, [(task.labels, task.status["lag"]) for task in tasks]
+        "kafka_connect_task_lag",
+        "Records that are not read yet",
+        TASK,
+        [(task.labels, task.status["lag"]) for task in tasks],
     )
     states = [((*task.labels, task.status["state"].lower()), 1) for task in tasks]
-    yield _gauge("kafka_connect_task_status", "1 for the state the task is in", (*TASK, "status"), states)
+    yield _gauge("kafka_connect_task_status", "1 for the current state of the task", (*TASK, "status"), states)
     parked = [(task.labels, float((task.status["parked_until"] or 0) > now_ms)) for task in tasks]
-    yield _gauge("kafka_connect_task_parked", "KIP-298: 1 while the task waits for a retry", TASK, parked)
+    yield _gauge("kafka_connect_task_parked", "1 while the task waits for a retry (KIP-298)", TASK, parked)
     info = [((*task.labels, *(str(task.status.get(name) or "") for name in INFO)), 1) for task in tasks]
-    yield _gauge("kafka_connect_task_info", "What the task is and promises; always 1", (*TASK, *INFO), info)
+    yield _gauge(
+        "kafka_connect_task_info", "The kind and delivery guarantees of the task; always 1", (*TASK, *INFO), info
+    )
 
 
 def _counter(name: str, text: str, labels: Labels, rows: Iterable[Row]) -> Metric:

@@ -100,7 +100,9 @@ class RequestChecks:
         # The address of this connection is not a name, so nobody can have rebound it.
         reached = host is not None and server is not None and _ADDRESS.fullmatch(host) and host == server[0]
         if host is None or not (host in self._access.hosts or reached):
-            raise RejectedRequest(421, "This host name isn't served here; add it to rest.allowed.hosts of the worker.")
+            raise RejectedRequest(
+                421, "The REST API does not accept this host name. Add it to the worker's rest.allowed.hosts."
+            )
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         """Check the origin that browsers send. Other clients send none, and need no such permission."""
@@ -111,7 +113,7 @@ class RequestChecks:
         host = headers["host"].lower()
         if any(origin.lower() not in {f"http://{host}", f"https://{host}"} for origin in origins):
             raise RejectedRequest(
-                403, "Pages of this origin may not use the REST API; see access.control.allow.origin."
+                403, "Web pages of this origin can't use the REST API. Add the origin to access.control.allow.origin."
             )
         is_link = (
             scope["method"] in {"GET", "HEAD"}
@@ -120,7 +122,7 @@ class RequestChecks:
         )
         if headers.get("sec-fetch-site") in {"cross-site", "same-site"} and not is_link:
             raise RejectedRequest(
-                403, "Pages of other sites may not use the REST API; see access.control.allow.origin."
+                403, "Web pages of other sites can't use the REST API. Add their origin to access.control.allow.origin."
             )
 
     async def _is_signed_in(self, scope: Scope, headers: Headers) -> bool:
@@ -131,10 +133,12 @@ class RequestChecks:
         given = headers.getlist("authorization")
         if not given and scope["path"] == OPEN_PATH and scope["method"] in {"GET", "HEAD"}:
             if _has_body(headers):
-                raise RejectedRequest(401, "Sign in to send a request body.", _challenge(credentials))
+                raise RejectedRequest(
+                    401, "A request with a body needs the worker's credentials.", _challenge(credentials)
+                )
             return False
         if not given:
-            raise RejectedRequest(401, "Sign in with the worker's credentials.", _challenge(credentials))
+            raise RejectedRequest(401, "The request needs the worker's credentials.", _challenge(credentials))
         scheme, _, value = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         # A token is too long to be guessed, so failures from an address do not lock out token holders there.
         if scheme.lower() == "bearer" and credentials.accepts_token(value.strip()):
@@ -144,12 +148,12 @@ class RequestChecks:
         async with self._hashing.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_HASHES)):
             wait_s = throttle.reserve(address)
             if wait_s > 0:
-                message = "Too many wrong credentials came from this address; try again later."
+                message = "This address sent wrong credentials too often. Try again later."
                 raise RejectedRequest(429, message, {"retry-after": str(math.ceil(wait_s))})
             if scheme.lower() == "basic" and await _has_password(credentials, value.strip()):
                 throttle.take_back(address)
                 return True
-        log.warning("REST API: refused wrong credentials from %s", address)
+        log.warning("REST API: Rejected wrong credentials from %s", address)
         raise RejectedRequest(401, "The credentials are wrong.", _challenge(credentials))
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
@@ -160,31 +164,31 @@ class RequestChecks:
         # Any page can send text/plain or a form without permission, but JSON only after a preflight request.
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            raise RejectedRequest(415, "A request body must be JSON: send Content-Type: application/json.")
+            raise RejectedRequest(415, "A request body must be JSON. Set the header Content-Type: application/json.")
         limit = self._access.max_request_bytes
-        too_large = RejectedRequest(413, f"The body has more than {limit} bytes (rest.max.request.bytes).")
+        too_large = RejectedRequest(413, f"The request body is larger than {limit} bytes (rest.max.request.bytes).")
         if not declared.isdecimal() or int(declared) > limit:
             raise too_large
-        found = bytearray()
+        body = bytearray()
         try:
             async with asyncio.timeout(BODY_TIMEOUT_S):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise RejectedRequest(400, "The connection ended before the body did.")
-                    found += message.get("body", b"")
-                    if len(found) > limit:
+                        raise RejectedRequest(400, "The connection was closed before the request body was complete.")
+                    body += message.get("body", b"")
+                    if len(body) > limit:
                         raise too_large
                     if not message.get("more_body", False):
-                        return bytes(found)
+                        return bytes(body)
         except TimeoutError:
-            raise RejectedRequest(408, f"The body did not arrive within {BODY_TIMEOUT_S:.0f} s.") from None
+            raise RejectedRequest(408, f"The request body was not complete after {BODY_TIMEOUT_S:.0f} s.") from None
 
 
 def host_of(authority: str) -> str | None:
     """Return the host of `host:port` in lower case, without brackets; None if it is malformed."""
-    found = _AUTHORITY.fullmatch(authority)
-    return found[1].strip("[]").lower().removesuffix(".") if found else None
+    match = _AUTHORITY.fullmatch(authority)
+    return match[1].strip("[]").lower().removesuffix(".") if match else None
 
 
 def _has_body(headers: Headers) -> bool:

@@ -114,4 +114,4 @@ def _listen(listener: Listener) -> socket.socket:
         return socket.create_server((listener.host, listener.port), family=family)
     except OSError as error:
         shown = f"{listener.scheme}://{listener.address}"
-        raise ConfigError((("listeners", shown, f"can't listen there: {error.strerror}"),)) from error
+        raise ConfigError((("listeners", shown, f"can't listen on this address: {error.strerror}"),)) from error

@@ -44,20 +44,22 @@ def server_context(rest: RestConfig, client: Mapping[str, str]) -> ssl.SSLContex
     location = f"{prefix}ssl.keystore.location"
     if not key or not chain:
         name = f"{TLS_PREFIX}ssl.keystore.location"
-        raise ConfigError(((name, None, "is required for https:// listeners: a key with its certificate"),))
+        raise ConfigError(
+            ((name, None, "is required for https:// listeners; set it to a key store with a key and its certificate"),)
+        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     versions = [VERSIONS[name] for name in _list(options.get("ssl.enabled.protocols", ""))] or list(VERSIONS.values())
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     try:
         _load(context, key, chain, pem.get("ssl.key.password"))
     except (ssl.SSLError, ValueError, TypeError) as error:
-        raise ConfigError(((location, None, f"its key and certificate can't be used: {error}"),)) from error
+        raise ConfigError(((location, None, f"contains a key and certificate that can't be used: {error}"),)) from error
     verify = CLIENT_AUTH[options.get("ssl.client.auth", "none")]
     if verify is not ssl.CERT_NONE:
         trusted = pem.get("ssl.ca.pem")
         if not trusted:
             name = f"{prefix}ssl.truststore.location"
-            raise ConfigError(((name, None, "is required to check the certificates of clients (ssl.client.auth)"),))
+            raise ConfigError(((name, None, "is required by ssl.client.auth to check the certificates of clients"),))
         context.load_verify_locations(cadata=trusted)
     context.verify_mode = verify
     return context
@@ -69,22 +71,24 @@ def _problems(prefix: str, options: Mapping[str, str], *, is_own: bool) -> list[
     The worker's own `ssl.*` options are shared with its clients, so only problems that matter here are returned for
     them.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if is_own:
-        found += [
-            (prefix + name, None, f"isn't supported for listeners{nearest(name, sorted(KNOWN))}")
+        problems += [
+            (prefix + name, None, f"is not supported for listeners{nearest(name, sorted(KNOWN))}")
             for name in options
             if name not in KNOWN
         ]
     auth = options.get("ssl.client.auth", "none")
     if auth not in CLIENT_AUTH:
-        found.append((f"{prefix}ssl.client.auth", auth, f"must be one of {', '.join(CLIENT_AUTH)}"))
+        problems.append((f"{prefix}ssl.client.auth", auth, f"must be one of {', '.join(CLIENT_AUTH)}"))
     if unknown := [name for name in _list(options.get("ssl.enabled.protocols", "")) if name not in VERSIONS]:
-        found.append((f"{prefix}ssl.enabled.protocols", ",".join(unknown), f"must be of {', '.join(VERSIONS)}"))
+        problems.append(
+            (f"{prefix}ssl.enabled.protocols", ",".join(unknown), f"must contain only {', '.join(VERSIONS)}")
+        )
     for name in ("ssl.keystore.type", "ssl.truststore.type"):
         if (kind := options.get(name, "JKS")).upper() not in STORE_TYPES:
-            found.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
-    return found
+            problems.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
+    return problems
 
 
 def _list(text: str) -> list[str]:

@@ -32,11 +32,11 @@ def make(
     """
     factory = built_in.get(name) or _foreign(group, name, allow, methods)
     if factory is None:
-        raise ClassNotLoaded("is no known class" + nearest(name, [*built_in, *plugins.names(group)]))
+        raise ClassNotLoaded("is not a known class" + nearest(name, [*built_in, *plugins.names(group)]))
     try:
         return factory()
     except FOREIGN as error:
-        raise ClassNotLoaded(f"can't be made: {error}") from error
+        raise ClassNotLoaded(f"can't be created: {error}") from error
 
 
 def ask(work: Callable[[], T], option: str, class_name: str, doing: str) -> T:
@@ -51,15 +51,17 @@ def ask(work: Callable[[], T], option: str, class_name: str, doing: str) -> T:
 
 def _foreign(group: str, name: str, allow: Sequence[str], methods: Sequence[str]) -> Factory | None:
     try:
-        found = plugins.find(group, name) or plugins.at_path(name, allow)
+        loaded = plugins.find(group, name) or plugins.at_path(name, allow)
     except plugins.BrokenPlugin as error:
         raise ClassNotLoaded(str(error)) from error
-    if found is None:
+    if loaded is None:
         return None
-    lacking = [method for method in methods if not callable(getattr(found, method, None))]
-    if not isinstance(found, type) or lacking:
-        method = (lacking or methods or ("",))[0]
+    missing_methods = [method for method in methods if not callable(getattr(loaded, method, None))]
+    if not isinstance(loaded, type) or missing_methods:
+        method = (missing_methods or methods or ("",))[0]
         raise ClassNotLoaded(
-            f"is no class with {'an' if method[0] in 'aeio' else 'a'} {method} method" if method else "is no class"
+            f"must be a class with {'an' if method[0] in 'aeio' else 'a'} {method} method"
+            if method
+            else "is not a class"
         )
-    return found
+    return loaded

@@ -74,16 +74,16 @@ def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list
     warnings: list[Problem] = []
     for choice in config.handlers:
         if choice.role is _IDLE.get(kind):
-            warnings.append((choice.option, choice.class_name, f"decides about nothing in a {kind}"))
+            warnings.append((choice.option, choice.class_name, f"has no effect in a {kind}; remove it"))
         try:
             handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
         except ClassNotLoaded as error:
             problems.append((choice.option, choice.class_name, str(error)))
             continue
-        asked = choice.option, choice.class_name, "can't say what is wrong with its options"
-        wrong = shape_problem(choice.role, handler)
-        if wrong is not None:
-            problems.append((choice.option, choice.class_name, wrong))
+        asked = choice.option, choice.class_name, "can't validate its options"
+        problem = shape_problem(choice.role, handler)
+        if problem is not None:
+            problems.append((choice.option, choice.class_name, problem))
             continue
         if old := old_signature(choice.role, handler):
             warnings.append((choice.option, choice.class_name, old))
@@ -103,13 +103,13 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     chosen = {choice.role: choice for choice in config.handlers}
     if not limits_decide(kind, config.properties):
         chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
-    made = {role: _configured(choice, config) for role, choice in chosen.items()}
-    found: dict[int, NamedHandler] = {}
+    handlers = {role: _configured(choice, config) for role, choice in chosen.items()}
+    by_stage: dict[int, NamedHandler] = {}
     for index, stage in enumerate(stages):
         role, origin = _role(kind, stage)
-        if role in made:
-            found[index] = named_handler(chosen[role].class_name, role, made[role], origin)
-    return found
+        if role in handlers:
+            by_stage[index] = named_handler(chosen[role].class_name, role, handlers[role], origin)
+    return by_stage
 
 
 def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:

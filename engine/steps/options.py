@@ -14,9 +14,9 @@ def checked(
 ) -> dict[str, Any]:
     """Return the values by name. Raises ConfigError with the table's problems, or else the step's own."""
     values = parse(options, configs)
-    found = problems(configs)
-    if found:
-        raise ConfigError(tuple(found))
+    reported = problems(configs)
+    if reported:
+        raise ConfigError(tuple(reported))
     return values
 
 
@@ -26,7 +26,7 @@ def given_problems(made: Any, given: Mapping[str, str], prefix: str) -> list[Pro
     If the object can't be configured, every option is a problem. Without a table, none is.
     """
     if given and not hasattr(made, "configure"):
-        return [(prefix + name, value, "unknown option: it has none") for name, value in given.items()]
+        return [(prefix + name, value, "unknown option; this class has no options") for name, value in given.items()]
     options: Sequence[Option] | None = getattr(made, "OPTIONS", None)
     if options is None:
         return []

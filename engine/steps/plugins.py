@@ -36,17 +36,19 @@ def switch_off(reason: str) -> None:
 
 def find(group: str, name: str) -> object | None:
     """Return the object with that entry point name, or None. Raises BrokenPlugin."""
-    offers = [offer for offer in _offers(group, tuple(sys.path)) if offer.name == name]
-    if not offers:
+    entry_points = [offer for offer in _offers(group, tuple(sys.path)) if offer.name == name]
+    if not entry_points:
         return None
-    if len({offer.value for offer in offers}) > 1:
-        raise BrokenPlugin(f"is offered by more than one package: {', '.join(map(_origin, offers))}")
+    if len({offer.value for offer in entry_points}) > 1:
+        raise BrokenPlugin(
+            f"is an entry point of several packages: {', '.join(map(_origin, entry_points))}; uninstall all but one"
+        )
     _refuse_foreign()
     try:
-        found: object = offers[0].load()
+        loaded: object = entry_points[0].load()
     except (Exception, SystemExit) as error:  # loading runs foreign code
-        raise BrokenPlugin(f"{_origin(offers[0])} can't be loaded: {type(error).__name__}: {error}") from error
-    return found
+        raise BrokenPlugin(f"{_origin(entry_points[0])} can't be loaded: {type(error).__name__}: {error}") from error
+    return loaded
 
 
 def at_path(path: str, allow: Sequence[str]) -> object | None:
@@ -60,20 +62,20 @@ def at_path(path: str, allow: Sequence[str]) -> object | None:
         return None
     if not any(fnmatchcase(dotted, pattern.replace(":", ".")) for pattern in allow):
         raise BrokenPlugin(
-            f"is neither built in nor offered by an installed package, and the worker's {CLASSES_OPTION} "
-            f"does not allow it to be imported"
+            f"is neither a built-in class nor an entry point of an installed package; to import it by its path, add "
+            f"it to the worker's {CLASSES_OPTION}"
         )
     if "." not in module and _is_loose(module):
         raise BrokenPlugin(
-            f"is a module of the working directory, which is never imported, whatever {CLASSES_OPTION} says; "
+            f"is in a module of the working directory, which is never imported, regardless of {CLASSES_OPTION}; "
             "install it as a package"
         )
     _refuse_foreign()
     try:
-        found: object = getattr(importlib.import_module(module), name)
+        loaded: object = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # importing runs the user's code
         raise BrokenPlugin(f"can't be loaded: {error}") from error
-    return found
+    return loaded
 
 
 def _is_loose(module: str) -> bool:
@@ -108,19 +110,19 @@ def _offers(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 @lru_cache(maxsize=8)
 def _all_offers(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return all entry points, the first of each name on the path. Unreadable ones are skipped."""
-    found: list[EntryPoint] = []
+    entry_points: list[EntryPoint] = []
     seen: set[str] = set()
     for package in distributions():
-        name = "of unknown name"
+        name = "without a name"
         try:
             name = package.name
             if name in seen:
                 continue
             seen.add(name)
-            found += package.entry_points
+            entry_points += package.entry_points
         except Exception as error:  # noqa: BLE001, metadata of somebody else, in any shape
-            _LOG.warning("the entry points of the package %s can't be read: %s: %s", name, type(error).__name__, error)
-    return tuple(found)
+            _LOG.warning("Can't read the entry points of the package %s: %s: %s", name, type(error).__name__, error)
+    return tuple(entry_points)
 
 
 def _origin(offer: EntryPoint) -> str:

@@ -17,7 +17,7 @@ from engine.steps.options import given_problems
 from engine.steps.schedules import Callback, PunctuationType, Schedule, Schedules
 
 NO_TIME = -1
-_CHECKING = "can't say what is wrong with its options"
+_CHECKING = "can't validate its options"
 Forwards = list[tuple[str, Record]]  # child names, and records to forward to them
 
 
@@ -104,35 +104,35 @@ class ProcessorContext:
     def forward(self, record: Record, child: str | None = None) -> None:
         """Pass a record to every child, or to the named child."""
         if self._forwards is None:
-            raise RuntimeError(Message("forward is for process and punctuations"))
+            raise RuntimeError(Message("forward can be called only from process and from punctuation callbacks"))
         if not isinstance(record, Record):
-            raise TypeError(Message(f"forward takes a Record, not a {type(record).__name__}"))
+            raise TypeError(Message(f"forward needs a Record, not a {type(record).__name__}"))
         if child is not None and child not in self.children:
             children = ", ".join(self.children) or "none"
-            raise ValueError(Message(f"{VALUE} is no child of {self.node}; these are: {children}", str(child)))
+            raise ValueError(Message(f"{VALUE} is not a child of {self.node}; its children: {children}", str(child)))
         self._forwards += [(name, record) for name in ((child,) if child is not None else self.children)]
 
     def schedule(self, interval_ms: int, kind: PunctuationType | str, callback: Callback) -> Schedule:
         """Call `callback(timestamp)` every `interval_ms` of stream or clock time until `cancel()`."""
         if not isinstance(interval_ms, int) or interval_ms < 1:
-            raise ValueError(Message(f"an interval is at least one millisecond, not {VALUE}", repr(interval_ms)))
+            raise ValueError(Message(f"the interval must be at least 1 ms, not {VALUE}", repr(interval_ms)))
         kind = PunctuationType(kind)
-        made = self._schedules.add(self.node, interval_ms, kind, callback, self._clock.now_ms())
-        self._made.append(made)
-        return made
+        scheduled = self._schedules.add(self.node, interval_ms, kind, callback, self._clock.now_ms())
+        self._made.append(scheduled)
+        return scheduled
 
     def run(self, work: Callable[[Any], object], given: Any) -> Forwards:
         """Return the records that the node forwards while it works."""
         forwards: Forwards = []
         made: list[Schedule] = []
         self._forwards, self._made = forwards, made
-        done = False
+        has_run = False
         try:
             work(given)
-            done = True
+            has_run = True
         finally:
             self._forwards = None
-            if not done:
+            if not has_run:
                 for schedule in made:
                     schedule.cancel()
         return forwards
@@ -165,9 +165,9 @@ def processor_problems(steps: Sequence[StepConfig]) -> list[Problem]:
 def _problems(step: StepConfig) -> list[Problem]:
     option = f"{step.prefix}type"
     try:
-        made = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
+        processor = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
     except ClassNotLoaded as error:
         return [(option, step.class_name, str(error))]
-    if not callable(getattr(made, "process", None)):
-        return [(option, step.class_name, "is no class with a process method")]
-    return given_problems(made, step.options, step.prefix)
+    if not callable(getattr(processor, "process", None)):
+        return [(option, step.class_name, "must be a class with a process method")]
+    return given_problems(processor, step.options, step.prefix)

@@ -37,7 +37,7 @@ from engine.steps.transforms.timestamp_converter import TimestampConverter
 from engine.steps.transforms.timestamp_router import TimestampRouter
 from engine.steps.transforms.value_to_key import ValueToKey
 
-_CHECKING = "can't say what is wrong with its options"
+_CHECKING = "can't validate its options"
 
 
 class Converter(Protocol):
@@ -125,11 +125,11 @@ def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> 
     """Return the configured transform, wrapped in its predicate if it has one. Raises ConfigError."""
     transform = _make(plugins.TRANSFORMS, step)
     _configure(plugins.TRANSFORMS, step, transform.configure, transform)
-    named = [predicate for predicate in predicates if predicate.name == step.predicate]
-    if not named:
+    matching = [predicate for predicate in predicates if predicate.name == step.predicate]
+    if not matching:
         return cast("Transform", transform)
-    predicate: Predicate = _make(plugins.PREDICATES, named[0])
-    _configure(plugins.PREDICATES, named[0], predicate.configure, predicate)
+    predicate: Predicate = _make(plugins.PREDICATES, matching[0])
+    _configure(plugins.PREDICATES, matching[0], predicate.configure, predicate)
     return Conditional(transform, predicate, negate=step.negate)
 
 

@@ -19,8 +19,8 @@ def secret_options(group: str, step: StepConfig) -> frozenset[str]:
     """Return a step's secret options, without prefix. For a class that can't be loaded, all of them."""
     built_in: Mapping[str, Factory] = BUILT_IN.get(group, {})
     try:
-        made = make(group, built_in, step.class_name, allow=step.allow)
-        options: Sequence[Option] = getattr(made, "OPTIONS", None) or ()
+        step_object = make(group, built_in, step.class_name, allow=step.allow)
+        options: Sequence[Option] = getattr(step_object, "OPTIONS", None) or ()
         return frozenset(spelling for option in options if option.secret for spelling in option.spellings)
     except (ClassNotLoaded, *FOREIGN):  # validation reports the reason
         return frozenset(step.options)

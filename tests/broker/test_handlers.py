@@ -58,7 +58,7 @@ def test_a_sinks_handler_fails_where_its_tolerance_would_go_on(broker: str, tmp_
     connector.send([b"1", b"{", b"3"])
     report = connector.run()
     assert (report.end, report.positions) == (LeaseEnd.FAILED, {f"{connector.topic}-0": 1})
-    assert f"deserialization.exception.handler {handler} says FAIL" in str(report.trace)
+    assert f"deserialization.exception.handler {handler} returned FAIL" in str(report.trace)
     assert (tmp_path / "out").read_text().splitlines() == ["1"]
 
 

@@ -199,7 +199,7 @@ def test_a_mirror_of_another_type_goes_on_where_its_positions_are_copied_to(sour
         assert tried == copied
         assert [(row.before, row.found) for row in copied] == [(None, 2 if origin == "offsets" else 3)]
         assert [str(row) for row in copy_offsets(plan, worker, "earliest")] == [
-            f"{topic}-0: stays at {copied[0].found}"
+            f"{topic}-0: unchanged at offset {copied[0].found}"
         ]
         assert [report.end for report in mirror.run()] == [LeaseEnd.CAUGHT_UP]
     assert target.values(f"A.{topic}") == [b"1", b"2", b"offsets", b"group"]
@@ -220,10 +220,10 @@ def test_positions_are_set_by_a_command(
     assert f"A.{topic}" not in target.mirror_admin.topics()
     assert main(command) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"{topic}-0: 1",
-        "1 of 1 positions would be set",
-        f"{topic}-0: 1",
-        "1 of 1 positions set",
+        f"{topic}-0: offset 1",
+        "1 of 1 offsets would be set",
+        f"{topic}-0: offset 1",
+        "1 of 1 offsets set",
     ]
     mirror.run()
     assert target.values(f"A.{topic}") == [b"2", b"3"]

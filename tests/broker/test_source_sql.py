@@ -66,7 +66,7 @@ def test_a_database_without_the_table_fails_the_task_and_says_so(broker: str, tm
     source = connector(broker, tmp_path / "shop.db", tables="nothing")
     report = source.run()
     assert report.end is LeaseEnd.FAILED
-    assert "there is no such table in the database" in (report.trace or "")
+    assert "is not a table of the database" in (report.trace or "")
     assert "sqlite:///" not in (report.trace or "")
 
 

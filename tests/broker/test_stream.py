@@ -96,7 +96,7 @@ def test_a_record_that_is_too_large_for_its_topic_is_the_production_handlers(bro
         assert record.value.startswith(b'{"n":50')
     else:
         assert (report.end, report.positions) == (LeaseEnd.FAILED, {f"{stream.topic}-0": 50})
-        assert "DefaultProductionExceptionHandler says FAIL: KAFKA_PRODUCE (out)" in str(report.trace)
+        assert "DefaultProductionExceptionHandler returned FAIL: KAFKA_PRODUCE (out)" in str(report.trace)
         assert [value["n"] for value in stream.values()][:50] == list(range(50))
 
 
@@ -180,7 +180,7 @@ def test_a_topic_that_is_not_there_parks_the_task_until_it_is(broker: str) -> No
     stream.send([b'{"n":1}'])
     report = stream.run_until(lambda: False)
     assert (report.end, report.positions) == (LeaseEnd.PARKED, {f"{stream.topic}-0": 0})
-    assert "DefaultProductionExceptionHandler says RETRY" in str(report.trace)
+    assert "DefaultProductionExceptionHandler returned RETRY" in str(report.trace)
     stream.admin.create_topic(missing, 1, 1)
     report = stream.run_until(lambda: stream.has_committed(1))
     assert (report.end, balance(report.metrics)) == (LeaseEnd.STOPPED, (1, 1, 0, 0, 0))

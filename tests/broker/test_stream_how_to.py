@@ -37,4 +37,4 @@ def test_the_stream_of_the_page_does_what_the_page_says(
     assert (report.end, balance(report.metrics)) == (LeaseEnd.STOPPED, (6, 5, 1, 0, 0))
     stream.send_at((200_002, {"temperature": "hot"}))
     report = stream.run_until(lambda: False)
-    assert (report.end, "alarms.WithoutTemperature says FAIL" in str(report.trace)) == (LeaseEnd.FAILED, True)
+    assert (report.end, "alarms.WithoutTemperature returned FAIL" in str(report.trace)) == (LeaseEnd.FAILED, True)

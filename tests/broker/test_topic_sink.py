@@ -147,7 +147,7 @@ def test_a_transform_may_send_records_elsewhere_but_not_in_a_circle(broker: str)
     report = connector.run()
     assert (report.end, balance(report.metrics)) == (LeaseEnd.CAUGHT_UP, (3, 2, 1, 0, 0)), report.trace
     assert [one.value for one in connector.written()] == [b"there", b"there"]
-    assert "is one of the topics that are read" in connector.contexts()[0]["exception"]
+    assert "is also a topic that the connector reads" in connector.contexts()[0]["exception"]
 
 
 BASE = {"name": "c", "connector.class": "KafkaSink", "topics": "in"}
@@ -157,13 +157,13 @@ DLQ = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dlq"}
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({}, "is required, unless a transform"),
-        ({"topic": "in"}, "in is one of the topics that are read"),
-        ({"topic": "dlq", **DLQ}, "dlq is the dead letter topic"),
+        ({}, "is required unless a transform"),
+        ({"topic": "in"}, "in is also a topic that the connector reads"),
+        ({"topic": "dlq", **DLQ}, "dlq is also the dead letter topic"),
         ({"topic": "connect-configs"}, "is the worker's config.storage.topic"),
         ({"topic": "o", "delivery.guarantee": "once"}, "must be one of"),
         ({"topic": "o", "output.value.converter": "No"}, "No"),
-        ({"topic": "no topic"}, "is no legal topic name"),
+        ({"topic": "no topic"}, "is not a valid topic name"),
         ({"topic": "o", "partition.keep": "maybe"}, "must be true or false"),
     ],
 )
@@ -174,7 +174,7 @@ def test_what_can_not_work_is_said_before(options: dict[str, str], problem: str)
 
 def test_a_topic_that_the_expression_finds_would_be_a_circle() -> None:
     props = {"name": "c", "connector.class": "KafkaSink", "topics.regex": "a.*", "topic": "ab"}
-    with pytest.raises(ConfigError, match="ab is one of the topics that are read"):
+    with pytest.raises(ConfigError, match="ab is also a topic that the connector reads"):
         validate(props, parse_worker({}))
 
 

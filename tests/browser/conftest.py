@@ -117,6 +117,11 @@ def restore(tab: Page) -> None:
     tab.set_viewport_size(DESKTOP)
 
 
+def close_live_events(page: Page) -> None:
+    """Let the tab poll: a stream of live events keeps the network busy, and overwrites changed responses."""
+    page.route("**/api/v1/live", lambda route: route.abort())
+
+
 def signed_in(chromium: Browser, site: Site) -> BrowserContext:
     """Return a new profile of somebody who has signed in through the API."""
     context = chromium.new_context(base_url=site.url, viewport=DESKTOP)

@@ -58,7 +58,7 @@ def test_the_biggest_group_says_why_its_records_are_one_and_is_exported(page: Pa
         expect(biggest).to_contain_text("303")
         biggest.click()
         chosen = page.get_by_role("region", name="Chosen group")
-        expect(chosen).to_contain_text("Why these are one group")
+        expect(chosen).to_contain_text("Fingerprint")
         expect(chosen).to_contain_text("TASK_PUT")
     with claim("an operator leaves a note"):
         note = "Alaska leaves gap empty until review."

@@ -83,7 +83,7 @@ def test_a_look_into_values_says_how_far_it_went(page: Page) -> None:
     page.goto("/records")
     typing(page).fill("stage:TRANSFORMATION value.properties.mag:n/a")
     typing(page).press("Enter")
-    expect(page.get_by_text("looked into 7 records")).to_be_visible()
+    expect(page.get_by_text("searched 7 records")).to_be_visible()
 
 
 def expect_suggestions(page: Page, *texts: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.conftest import close_live_events
 from tests.browser.screens import fits_everywhere
 
 SCREENS = {
@@ -23,6 +24,8 @@ SCREENS = {
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Page, screen: str) -> None:
+    close_live_events(page)
+
     def show() -> None:
         page.goto(SCREENS[screen])
         page.get_by_role("heading", level=1).wait_for()

@@ -30,7 +30,7 @@ def test_three_mistakes_are_three_problems_with_option_value_and_nearest_name_an
     file.write_text(BAD)
     assert main([*call, str(file)]) == 1
     printed = capsys.readouterr().err
-    assert "connector.class = FileStreamSnik: is no known class; did you mean FileStreamSink?" in printed
+    assert "connector.class = FileStreamSnik: is not a known connector class; did you mean FileStreamSink?" in printed
     assert "tasks.max = many: " in printed
     assert "errors.tolerence = all: unknown option; did you mean errors.tolerance?" in printed
     assert printed.endswith("3 problems\n")

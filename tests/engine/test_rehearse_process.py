@@ -94,8 +94,8 @@ REACHING = {
     "opens": "open a database",
     "loads": "call a C library",
     "looks": "call a C library",
-    "logs": "write to the system's log",
-    "unbinds": "change its limits",
+    "logs": "write to the system log",
+    "unbinds": "change resource limits",
 }
 
 
@@ -117,7 +117,7 @@ def test_a_step_that_reaches_out_is_not_rehearsed_even_if_it_hides_it(acted: dic
 
 def test_a_step_that_reaches_out_to_be_configured_is_a_problem_of_the_connector(package: Path) -> None:
     (stage,) = transformed("Configured", package, 1)
-    assert stage["note"] == "to be configured it would use the network"
+    assert stage["note"] == "configuring it would use the network"
 
 
 def test_a_step_sees_no_environment(acted: dict[str, dict[str, Any]]) -> None:
@@ -134,12 +134,12 @@ def test_a_step_that_ends_the_process_leaves_the_place_where_it_was(package: Pat
 
 def test_a_configuration_that_cannot_be_used_is_one_sentence() -> None:
     code, told = lines({"config": {**PLAIN, "transforms": "x", "transforms.x.type": "Nobody"}})
-    assert (code, told) == (1, [{"trouble": "transforms.x.type: is no known class"}])
+    assert (code, told) == (1, [{"trouble": "transforms.x.type: is not a known class"}])
 
 
 def test_a_document_that_cannot_be_read_is_one_sentence() -> None:
     code, (told,) = lines(b"\xff")
-    assert (code, told["trouble"][:28]) == (1, "the document can't be read: ")
+    assert (code, told["trouble"][:34]) == (1, "the rehearsal request is invalid: ")
     for document in (b"", b"[]", b"\xff", b'{"config": {}, "records": [{"topic": 1}]}'):
-        with pytest.raises(BadRequest, match=r"^the document can't be read: "):
+        with pytest.raises(BadRequest, match=r"^the rehearsal request is invalid: "):
             read_wanted(document)

@@ -205,5 +205,5 @@ def test_the_root_is_no_place_that_python_imports_from(tmp_path: Path) -> None:
     assert root_problem("relative")
     assert root_problem(f"{here}/.local/connector-files", [here]) is None
     assert root_problem(str(tmp_path), [here]) is None
-    with pytest.raises(ConfigError, match="file sink could write a module"):
+    with pytest.raises(ConfigError, match="file sink could write code"):
         parse_worker({"file.connectors.root": str(Path(sys.prefix))})

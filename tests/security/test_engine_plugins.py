@@ -141,7 +141,7 @@ def test_a_module_beside_the_engine_is_not_imported_even_if_the_checkout_is_the_
         [sys.executable, "-B", "-m", "engine", "validate", str(connector), "--worker", str(worker)],
         cwd=ROOT, env={}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "is a module of the working directory, which is never imported" in done.stderr
+    assert "is in a module of the working directory, which is never imported" in done.stderr
 
 
 def test_the_import_path_ends_with_the_checkout_and_has_no_relative_entry() -> None:

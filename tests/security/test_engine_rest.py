@@ -367,7 +367,7 @@ def test_an_engine_that_other_machines_reach_does_not_start_without_authenticati
         file.write_text(WIDE + more)
         assert main(["run", str(file)]) == 1
         printed = capsys.readouterr().err
-        assert "listeners = http://0.0.0.0:0: other machines reach it" in printed
+        assert "listeners = http://0.0.0.0:0: is reachable from other machines" in printed
         assert "rest.auth.token.file" in printed
 
 
@@ -407,7 +407,7 @@ def test_on_loopback_a_private_token_is_made_once(tmp_path: Path) -> None:
     assert access_rules(parse_worker({"group.id": "a/b"}), env)[1] == file
     assert file.read_text().strip() == token
     file.chmod(0o644)
-    with pytest.raises(ConfigError, match="readable by others"):
+    with pytest.raises(ConfigError, match="must be readable by its owner only"):
         access_rules(parse_worker({"group.id": "a/b"}), env)
 
 

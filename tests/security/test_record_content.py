@@ -219,7 +219,7 @@ def test_a_table_tells_no_content(tmp_path: Path, caplog: Any, capfd: Any) -> No
     doors = doors_of(world, lambda: world.source(source), caplog, capfd)
     source.stop()
     assert found_in(doors) == {}
-    assert b"no whole number" in doors["rest"]
+    assert b"which is not a whole number" in doors["rest"]
 
 
 @pytest.mark.parametrize("refusal", [None, "is internal"])
@@ -289,7 +289,7 @@ def test_a_mirror_tells_no_content(caplog: Any, capfd: Any) -> None:
     world = closed()
     doors = doors_of(world, lambda: world.sink([raw(OBJECT, SECRET.encode())], sink), caplog, capfd)
     assert found_in(doors) == {}
-    assert b"a mirror writes bytes" in doors["rest"]
+    assert b"a mirror writes only bytes" in doors["rest"]
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -381,7 +381,7 @@ def test_a_handler_that_answers_with_the_record_tells_no_content(caplog: Any, ca
     world = closed({"processing.exception.handler": f"{__name__}.Answering", **FAILING})
     doors = doors_of(world, lambda: world.sink([raw(OBJECT)]), caplog, capfd)
     assert found_in(doors) == {}
-    assert b"it answered with a Record" in doors["rest"]
+    assert b"it returned a Record" in doors["rest"]
 
 
 def test_a_letter_without_messages_has_headers_of_ours_alone(caplog: Any, capfd: Any) -> None:

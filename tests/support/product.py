@@ -27,6 +27,9 @@ for name, role in {roles!r}.items():
     User.objects.create_user(name, password={password!r}).groups.add(Group.objects.get(name=role))
 """
 
+# Open tabs have streams, for which a server would wait before it ends.
+SERVER_OPTIONS = ("--no-proxy-headers", "--timeout-graceful-shutdown", "3")
+
 
 class Product:
     """One running product. The trickle is off, so that the numbers at the mark stay."""
@@ -119,7 +122,7 @@ class Product:
         command = [sys.executable, "-m", "uvicorn", "dlqadmin.asgi:application", "--host", HOST, "--port", str(port)]
         env = demo_environment({**self.env, **settings})
         with self.log.open("ab") as log:
-            server = subprocess.Popen([*command, "--no-proxy-headers"], cwd=ROOT, env=env, stdout=log, stderr=log)
+            server = subprocess.Popen([*command, *SERVER_OPTIONS], cwd=ROOT, env=env, stdout=log, stderr=log)
         try:
             wait_until(lambda: is_answering(HOST, port), "The second web server", START_TIMEOUT_S)
             yield f"http://{HOST}:{port}"

@@ -34,6 +34,7 @@ from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.times import from_ms, iso
 
 POINTS = 120
+PENDING = ("queued", "sending", "waiting")
 ORDERS = paging.ORDERS
 SECOND = timedelta(seconds=1)
 
@@ -141,3 +142,9 @@ def _cumulative(counts: Counter[int], length: int) -> list[int]:
         answer.append(total)
     answer[-1] += sum(count for index, count in counts.items() if index >= length)
     return answer
+
+
+def is_over(document: ReplaySummary) -> bool:
+    """Return whether the replay is done or cancelled and no outcome is awaited."""
+    is_ended = document.status in (ReplayStatus.DONE, ReplayStatus.CANCELLED)
+    return is_ended and not any(getattr(document.counts, name) for name in PENDING)

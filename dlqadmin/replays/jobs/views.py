@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from asgiref.sync import sync_to_async
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -14,13 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.accounts.authentication import current_user
-from dlqadmin.audit.permissions import VIEW, IsViewerOrWritingOperator, has_permission
+from dlqadmin.accounts.event_responses import stream
+from dlqadmin.audit.permissions import IsViewerOrWritingOperator
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.records.views import find, note_read
 from dlqadmin.deadletters.search.list_views import PAGING
 from dlqadmin.replays import lookup
-from dlqadmin.replays.jobs import event_stream, history, queries
+from dlqadmin.replays.jobs import history, queries
 from dlqadmin.replays.jobs.documents import LogDocument, ReplayDocument, ReplayPage, ReplaySummary, SentAndSettled
 from dlqadmin.replays.jobs.item_documents import ItemPage, WayDocument
 from dlqadmin.replays.lookup import replay_of
@@ -28,10 +27,13 @@ from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans import planner, tasks
 from dlqadmin.replays.plans.requests import ReplayBody
 from dlqadmin.replays.requests import actor
+from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
+
+EVENT_TIMES = StreamTimes()
 
 
 class ReplayList(APIView):
@@ -155,12 +157,7 @@ class ReplayEvents(APIView):
         """Stream the replay without its plan as server-sent events, after every change."""
         # Raises Http404 before the stream starts.
         replay_of(pk)
-        _let_go()
-        return StreamingHttpResponse(
-            event_stream.events(partial(sync_to_async(look, thread_sensitive=False), request, pk)),
-            content_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
+        return stream(request, "replay", partial(shared_summary, pk), EVENT_TIMES, queries.is_over)
 
 
 class DeadLetterReplays(APIView):
@@ -174,38 +171,12 @@ class DeadLetterReplays(APIView):
         return Response(history.way(row, reader))
 
 
-def look(request: Request, pk: int) -> ReplaySummary | None:
-    """Return the replay for a listener.
-
-    None if there is no such replay, or if the person may not read any more. Closes the database connection until the
-    next look.
-    """
-    try:
-        return _shared(pk) if _may_still_read(request) else None
-    finally:
-        _let_go()
-
-
-def _let_go() -> None:
-    """Close the database connection. A stream lives for minutes, and a database has few connections."""
-    if not connection.in_atomic_block:
-        connection.close()
-
-
 def _document(pk: int) -> ReplaySummary | None:
     found = lookup.find(pk)
     return None if found is None else queries.documents([found])[0]
 
 
-_shared = event_stream.Shared(_document)
-
-
-def _may_still_read(request: Request) -> bool:
-    """Return whether the request's session or token is still valid and may view.
-
-    The database is asked, not the user that the request has cached.
-    """
-    return has_permission(current_user(request), VIEW)
+shared_summary = SharedReads(_document, EVENT_TIMES.read_every_s)
 
 
 def _answer(replay: Replay, status: int = 200) -> Response:

@@ -25,7 +25,7 @@ OPTIONS = (
         "file",
         "string",
         None,
-        "The file to append to, below the worker's `file.connectors.root`; unset: standard output.",
+        "The file to append to, below the worker's `file.connectors.root`. Default: standard output.",
     ),
 )
 _MAPS_ALONE = {dict}
@@ -57,14 +57,14 @@ class FileSink:
             # Unbuffered: a failed put is repeated, so a buffer that kept its lines would write them twice.
             self._file = self._open(path) if path else _stdout()
         except OSError as error:
-            raise RetriableError(f"{path}: {error.strerror}") from error
+            raise RetriableError(f"can't open the file {path}: {error.strerror}") from error
         self._is_own = bool(path)
         self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
     def _open(self, path: str) -> BinaryIO:
-        wrong = path_problem(path, self._root)
-        if wrong is not None or self._root is None:
-            raise ConfigError((("file", path, wrong or ""),))
+        problem = path_problem(path, self._root)
+        if problem is not None or self._root is None:
+            raise ConfigError((("file", path, problem or ""),))
         return open(open_below(path, self._root, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0)
 
     def put(self, records: Sequence[Record]) -> None:
@@ -77,7 +77,7 @@ class FileSink:
             while left:
                 written = self._file.write(left)  # may be part of the text when a disk is nearly full
                 if not written:
-                    raise RetriableError("the file takes nothing now")
+                    raise RetriableError("the file accepts no data at the moment")
                 left = left[written:]
         except OSError as error:
             raise RetriableError(str(error)) from error
@@ -127,7 +127,7 @@ def _one_by_one(records: Sequence[Record]) -> list[bytes]:
         except _UNWRITABLE as error:
             errors.append(RecordError(index, error))
     if errors:
-        raise ExceptionGroup("values that have no text", errors)
+        raise ExceptionGroup("values that can't be written as text", errors)
     return lines
 
 
@@ -145,4 +145,4 @@ def _line(value: Any) -> bytes:
 def _plain(value: Any) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    raise TypeError(Message(f"{type(value).__name__} has no text"))
+    raise TypeError(Message(f"a value of type {type(value).__name__} can't be written as text"))

@@ -29,10 +29,10 @@ OPTIONS = (
         "file",
         "string",
         REQUIRED,
-        "The file to read, and to follow as it grows; below the worker's `file.connectors.root`.",
+        "The file to read, below the worker's `file.connectors.root`. Lines that are appended later are read too.",
     ),
     Option("topic", "string", REQUIRED, "The topic to write to.", _topic),
-    Option("batch.size", "int", 2000, "At most this many lines a poll.", at_least(1)),
+    Option("batch.size", "int", 2000, "The maximum number of lines per poll.", at_least(1)),
 )
 IDLE_MS = 1000
 READ_BYTES = 1 << 20
@@ -93,7 +93,7 @@ class FileSource:
                 return ()
             return self._records()
         except OSError as error:
-            raise RetriableError(f"{self._path}: {error.strerror}") from error
+            raise RetriableError(f"can't read the file {self._path}: {error.strerror}") from error
 
     def commit_record(self, record: Record) -> None:
         """Do nothing: the engine commits the offsets."""
@@ -107,9 +107,9 @@ class FileSource:
 
     def _open(self) -> bool:
         """Open the file at the position; return False while it does not exist."""
-        wrong = path_problem(self._path, self._root)
-        if wrong is not None or self._root is None:
-            raise ConfigError((("file", self._path, wrong or ""),))
+        problem = path_problem(self._path, self._root)
+        if problem is not None or self._root is None:
+            raise ConfigError((("file", self._path, problem or ""),))
         try:
             # A blocking open of a named pipe would wait for its writer; the check below refuses pipes.
             descriptor = open_below(self._path, self._root, os.O_RDONLY | os.O_NONBLOCK)
@@ -117,7 +117,7 @@ class FileSource:
             return False
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise ConfigError((("file", self._path, "is no regular file"),))
+            raise ConfigError((("file", self._path, "is not a regular file"),))
         self._file = open(descriptor, "rb", buffering=0)  # noqa: SIM115, closed in stop
         self._begin_anew_if_shorter(self._file)
         self._file.seek(self._position)
@@ -134,7 +134,7 @@ class FileSource:
                 if records:
                     break
                 raise DataError(
-                    f"{self._path}: the line at byte {self._position} is longer than {LINE_BYTES >> 20} MiB"
+                    f"the line at byte {self._position} of {self._path} is longer than {LINE_BYTES >> 20} MiB"
                 )
             if not self._fill():
                 break
@@ -153,7 +153,7 @@ class FileSource:
         size = os.fstat(file.fileno()).st_size
         if size >= self._position + len(self._buffer):
             return False
-        log.warning("%s has only %d bytes, less than were read: it is read from its beginning", self._path, size)
+        log.warning("The file %s was truncated to %d bytes, so it is read again from its start", self._path, size)
         self._position = self._searched = 0
         self._buffer.clear()
         file.seek(0)
@@ -186,5 +186,7 @@ def _start(offset: SourcePosition | None) -> int:
         return 0
     position = offset.get("position")
     if not isinstance(position, int) or isinstance(position, bool) or position < 0:
-        raise DataError(f"the committed offset {dict(offset)} has no position in bytes")
+        raise DataError(
+            f"the committed offset {dict(offset)} has no valid `position`; reset or alter the connector's offsets"
+        )
     return position

@@ -17,21 +17,22 @@ OPTIONS: tuple[Option, ...] = (
         "topic",
         "string",
         "",
-        "The topic to write to; empty: each record's own, which a transform must have changed.",
+        "The topic to write to. If empty, each record is written to its own topic, which a transform must change.",
         topic_name,
     ),
     Option(
         "delivery.guarantee",
         "string",
         Delivery.EXACTLY_ONCE,
-        "`exactly_once`: records, dead letters and offsets in one transaction; or `at_least_once`.",
+        "`exactly_once`: records, dead letters and offsets are in one transaction. Also allowed: `at_least_once`.",
         one_of(*Delivery),
     ),
     Option(
         "partition.keep",
         "boolean",
         False,
-        "Each record to the partition of its own number, which must be there; else to that of its key.",
+        "If true, each record is written to the partition with the same number, which must exist. If false, the key "
+        "determines the partition.",
     ),
     *OUTPUT_OPTIONS,
 )
@@ -75,19 +76,19 @@ def topic_problems(config: ConnectorConfig) -> list[Problem]:
     """Return the problem of a topic that is missing or is also an input."""
     topic = config.own["topic"]
     if topic and not topic_name(topic):
-        wrong = refusal(config, topic)
-        return [("topic", topic, wrong)] if wrong else []
+        problem = refusal(config, topic)
+        return [("topic", topic, problem)] if problem else []
     if topic or config.transforms:
         return []
-    return [("topic", None, "is required, unless a transform changes the topic of the records")]
+    return [("topic", None, "is required unless a transform changes the topic of the records")]
 
 
 def refusal(config: ConnectorConfig, topic: str) -> str | None:
     """Return why the sink must not write to a topic, or None."""
     if topic in config.topics or _matches(config.topics_regex, topic):
-        return f"{topic} is one of the topics that are read"
+        return f"{topic} is also a topic that the connector reads; choose another topic"
     if topic == config.errors.dlq_topic and not config.errors.dlq_elsewhere:
-        return f"{topic} is the dead letter topic"
+        return f"{topic} is also the dead letter topic; choose another topic"
     return topic_name(topic)
 
 

@@ -23,8 +23,11 @@ OUTPUT = "output"  # name of the stages of output converters
 def prepare_topic_sink(config: ConnectorConfig) -> tuple[ConnectorConfig, list[Problem]]:
     """Return the effective configuration and its problems."""
     config = with_plain_headers(config)
-    told = {row[1:] for row in step_problems(config)}
-    return config, [*topic_problems(config), *(row for row in step_problems(writing(config)) if row[1:] not in told)]
+    reported = {row[1:] for row in step_problems(config)}
+    return config, [
+        *topic_problems(config),
+        *(row for row in step_problems(writing(config)) if row[1:] not in reported),
+    ]
 
 
 def topic_sink_stages(config: ConnectorConfig, secrets: Collection[str]) -> tuple[Stage, ...]:

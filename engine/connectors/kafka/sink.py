@@ -65,7 +65,7 @@ class KafkaSink:
 
     def _write(self, records: Sequence[Record]) -> None:
         self._check_topics(records)
-        todo = [record for record in records if _place(record) not in self._done] if self._done else records
+        todo = [record for record in records if _record_position(record) not in self._done] if self._done else records
         self._producer.produce_all(self._rows(todo))
         if not self._flushes:
             return
@@ -75,11 +75,11 @@ class KafkaSink:
         except ProduceFailed as failed:
             self._take_back(todo, failed, before)
             if failed.retriable:
-                raise RetriableError(f"records were not written: {failed}") from failed
+                raise RetriableError(f"records could not be written: {failed}") from failed
             if len(records) == 1:
                 raise RecordError(0, failed) from failed
             if self._transaction is not None and len(failed.ordinals) < len(records):
-                raise _named(failed) from failed
+                raise _errors_by_record(failed) from failed
             raise
 
     def _rows(self, records: Sequence[Record]) -> list[Row]:
@@ -106,33 +106,33 @@ class KafkaSink:
             # A part of this put must not be committed with the next one. The task puts its halves again.
             self._transaction.replace_after(before, ())
         else:
-            self._done.update(_place(record) for ordinal, record in enumerate(todo) if ordinal not in lost)
+            self._done.update(_record_position(record) for ordinal, record in enumerate(todo) if ordinal not in lost)
 
     def _check_topics(self, records: Sequence[Record]) -> None:
-        if self._topic or not any(self._why_not(topic) for topic in {record.topic for record in records}):
+        if self._topic or not any(self._cached_refusal(topic) for topic in {record.topic for record in records}):
             return
-        rows = ((index, self._why_not(record.topic)) for index, record in enumerate(records))
-        errors = [RecordError(index, DataError(Message(why))) for index, why in rows if why]
-        raise ExceptionGroup("records for topics that are not to be written", errors)
+        rows = ((index, self._cached_refusal(record.topic)) for index, record in enumerate(records))
+        errors = [RecordError(index, DataError(Message(reason))) for index, reason in rows if reason]
+        raise ExceptionGroup("records for topics that the sink must not write to", errors)
 
-    def _why_not(self, topic: str) -> str | None:
+    def _cached_refusal(self, topic: str) -> str | None:
         if topic not in self._refused:
             self._refused[topic] = self._refusal(topic)
         return self._refused[topic]
 
 
-def _named(failed: ProduceFailed) -> ExceptionGroup[RecordError]:
+def _errors_by_record(failed: ProduceFailed) -> ExceptionGroup[RecordError]:
     """Return the failures per record. In a transaction that is not aborted, each was refused individually."""
     rows = zip(failed.ordinals, failed.failures, strict=True)
     errors = [(at, ProduceFailed((row,)).with_traceback(failed.__traceback__)) for at, row in rows]
-    return ExceptionGroup("records were refused", [RecordError(at, error) for at, error in errors])
+    return ExceptionGroup("records that the brokers rejected", [RecordError(at, error) for at, error in errors])
 
 
 def _headers(record: Record) -> Headers:
     return tuple((name, data) for name, _, data in record.headers)
 
 
-def _place(record: Record) -> Place:
+def _record_position(record: Record) -> Place:
     raw = record.raw
     assert raw is not None
     return raw.topic, raw.partition, raw.offset

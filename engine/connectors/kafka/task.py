@@ -41,7 +41,7 @@ def open_topic_sink(opening: TaskOpening) -> OpenTask:
             try:
                 sink.flush()
             except ProduceFailed as failed:  # small steps after the restart find the guilty record
-                raise Aborted(f"records were not written: {failed}") from failed
+                raise Aborted(f"records could not be written: {failed}") from failed
 
         plain = DurableThenCommit(
             flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
@@ -72,11 +72,13 @@ def _sink(opening: TaskOpening, producer: Producer) -> KafkaSink:
 
 def _refusal(opening: TaskOpening) -> Callable[[str], str | None]:
     """Return a check of topics that a transform may set. It returns why a topic must not be written."""
-    kept = kept_topics(opening.worker)
+    reserved = kept_topics(opening.worker)
 
     def why(topic: str) -> str | None:
-        if topic in kept:
-            return f"{topic} is the worker's {kept[topic]}: nothing else may be written there"
+        if topic in reserved:
+            return (
+                f"{topic} is the worker's {reserved[topic]}, which connectors must not write to; choose another topic"
+            )
         return refusal(opening.plan.config, topic)
 
     return why

@@ -18,13 +18,13 @@ def task_configs(partitions: Iterable[TopicPartition], tasks_max: int) -> list[d
 
 def assigned_partitions(properties: Mapping[str, str]) -> tuple[TopicPartition, ...]:
     """Return the partitions of a task. Raises ConfigError for text that names no partition."""
-    found = []
+    partitions = []
     for name in filter(None, properties.get(ASSIGNED, "").split(",")):
         topic, _, number = name.rpartition("-")
         if not topic or not number.isdecimal():
-            raise ConfigError(((ASSIGNED, name, "names no partition"),))
-        found.append(TopicPartition(topic, int(number)))
-    return tuple(found)
+            raise ConfigError(((ASSIGNED, name, "is not a partition; write topic-number"),))
+        partitions.append(TopicPartition(topic, int(number)))
+    return tuple(partitions)
 
 
 def known_partitions(tasks: Sequence[Mapping[str, str]]) -> set[TopicPartition]:

@@ -92,7 +92,15 @@ def mirror_clients(connector: ConnectorConfig, worker: WorkerConfig) -> MirrorCl
     servers = mirror.source.get("bootstrap.servers")
     same = clients.is_on_workers_cluster and servers == worker.bootstrap_servers
     if same and mirror.policy == IDENTITY_POLICY:
-        raise ConfigError(((option, servers, "is the worker's own cluster: each topic would be mirrored into itself"),))
+        raise ConfigError(
+            (
+                (
+                    option,
+                    servers,
+                    "is the worker's own cluster, so each topic would be mirrored into itself; choose another cluster",
+                ),
+            )
+        )
     return clients
 
 

@@ -53,7 +53,7 @@ class MirrorConsumer(KafkaConsumer):
         try:
             self._client.commit(offsets=rows, asynchronous=True)
         except ck.KafkaException as error:
-            log.info("the source was not told how far the mirror is: %s", error)
+            log.info("Can't commit the mirror's offsets on the source cluster: %s", error)
 
 
 def fill_missing_ends(
@@ -109,7 +109,7 @@ class OffsetTrackingTransactional(KafkaTransactional):
 
 def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
     """Return delivery callbacks for a batch. Only the first and last record of a partition note their offset."""
-    made = list(islice(failure_reports(failures, begin), len(rows)))
+    callbacks = list(islice(failure_reports(failures, begin), len(rows)))
     firsts: dict[tuple[str, int | None], int] = {}
     lasts: dict[tuple[str, int | None], int] = {}
     for at, (topic, _, _, _, _, partition) in enumerate(rows):
@@ -118,8 +118,8 @@ def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: O
             firsts[place] = at
         lasts[place] = at
     for at in {*firsts.values(), *lasts.values()}:
-        made[at] = tracking_report(made[at], written)
-    return made
+        callbacks[at] = tracking_report(callbacks[at], written)
+    return callbacks
 
 
 class SyncSender:
@@ -141,7 +141,7 @@ class SyncSender:
                 return False
             self._client.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._answered)
         except (ck.KafkaException, BufferError) as error:
-            log.info("an offset sync was not written: %s", error)
+            log.info("Can't write an offset sync to topic %s: %s", self._topic, error)
             return False
         self._outstanding += 1
         return True
@@ -154,4 +154,4 @@ class SyncSender:
     def _answered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
         self._outstanding -= 1
         if error is not None:
-            log.info("an offset sync was not written: %s", error)
+            log.info("Can't write an offset sync to topic %s: %s", self._topic, error)

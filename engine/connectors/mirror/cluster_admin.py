@@ -32,21 +32,21 @@ class MirrorAdmin:
     def topics(self) -> dict[str, int]:
         """Return all topics with their partition counts."""
         with translated():
-            found = self._client.list_topics(timeout=CALL_TIMEOUT_S)
-        self._brokers = max(1, len(found.brokers))
-        return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
+            metadata = self._client.list_topics(timeout=CALL_TIMEOUT_S)
+        self._brokers = max(1, len(metadata.brokers))
+        return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
 
     def create(self, topic: str, partitions: int, factor: int, config: Mapping[str, str]) -> None:
         """Create a topic unless it exists. The factor is capped to the number of brokers seen last."""
         new = NewTopic(topic, partitions, min(factor, self._brokers), config=dict(config))
-        self._done(
+        self._await_results(
             self._client.create_topics([new], operation_timeout=CALL_TIMEOUT_S), ck.KafkaError.TOPIC_ALREADY_EXISTS
         )
 
     def grow(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count; no error if it is that high already."""
         new = NewPartitions(topic, partitions)
-        self._done(
+        self._await_results(
             self._client.create_partitions([new], operation_timeout=CALL_TIMEOUT_S), ck.KafkaError.INVALID_PARTITIONS
         )
 
@@ -79,7 +79,7 @@ class MirrorAdmin:
             for name, value in changes.items()
         ]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        self._done(self._client.incremental_alter_configs([resource]))
+        self._await_results(self._client.incremental_alter_configs([resource]))
 
     def groups(self) -> dict[str, bool]:
         """Return all consumer groups of the cluster, and whether each has members."""
@@ -108,8 +108,8 @@ class MirrorAdmin:
         """Commit offsets for a group without members. Raises FatalError if it has members."""
         rows = [ck.TopicPartition(*at, one.offset, one.metadata) for at, one in offsets.items()]
         with translated():
-            done = self._as(group, lambda one: one.commit(offsets=rows, asynchronous=False))
-        for one in done or ():
+            committed = self._as(group, lambda one: one.commit(offsets=rows, asynchronous=False))
+        for one in committed or ():
             if one.error is not None:
                 raise translate(one.error)
 
@@ -118,13 +118,13 @@ class MirrorAdmin:
         wanted = {ck.TopicPartition(*partition): OffsetSpec.latest() for partition in partitions}
         if not wanted:
             return {}
-        found: dict[TopicPartition, int] = {}
+        offsets: dict[TopicPartition, int] = {}
         with translated():
             futures = self._client.list_offsets(wanted, request_timeout=CALL_TIMEOUT_S)
         for at, future in futures.items():
             with translated():
-                found[TopicPartition(at.topic, at.partition)] = future.result(CALL_TIMEOUT_S).offset
-        return found
+                offsets[TopicPartition(at.topic, at.partition)] = future.result(CALL_TIMEOUT_S).offset
+        return offsets
 
     def _as(self, group: str, call: Any) -> Any:
         """Call a consumer of the group and return its answer; it joins nothing.
@@ -139,7 +139,7 @@ class MirrorAdmin:
         finally:
             consumer.close()
 
-    def _done(self, futures: Mapping[Any, Any], *fine: int) -> None:
+    def _await_results(self, futures: Mapping[Any, Any], *fine: int) -> None:
         for future in futures.values():
             try:
                 future.result(2 * CALL_TIMEOUT_S)

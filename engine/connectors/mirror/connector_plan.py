@@ -28,7 +28,9 @@ from engine.record.stage import Stage, StageType
 from engine.steps.stages import produce_stage, transform_stages
 from engine.tasks.source_support import source_delivery
 
-UNCOMMITTED = "an exactly-once mirror must read committed records: set source.consumer.isolation.level=read_committed"
+UNCOMMITTED = (
+    "an exactly-once mirror must read only committed records; set source.consumer.isolation.level=read_committed"
+)
 
 
 class Mirror:

@@ -45,7 +45,7 @@ class GroupFollower:
             except RetriableError:
                 raise
             except EngineError as error:
-                log.warning("the offsets of group %s can't be read: %s", group, error)
+                log.warning("Can't read the offsets of consumer group %s on the source cluster: %s", group, error)
                 continue
             news += self._new_checkpoints(group, committed, names)
         return news
@@ -70,7 +70,7 @@ class GroupFollower:
             except RetriableError:
                 raise
             except EngineError as error:
-                log.warning("group %s of the target was not moved on: %s", group, error)
+                log.warning("Can't commit offsets of consumer group %s on the target cluster: %s", group, error)
                 continue
             moved += len(offsets)
         return moved

@@ -38,12 +38,12 @@ class DefaultReplicationPolicy:
         return f"{alias}{self.separator}{topic}"
 
     def source(self, topic: str) -> str | None:
-        alias, found, _ = topic.partition(self.separator)
-        return alias if found and alias else None
+        alias, separator, _ = topic.partition(self.separator)
+        return alias if separator and alias else None
 
     def upstream(self, topic: str) -> str | None:
-        _, found, rest = topic.partition(self.separator)
-        return rest if found else None
+        _, separator, rest = topic.partition(self.separator)
+        return rest if separator else None
 
 
 class IdentityReplicationPolicy:
@@ -112,11 +112,11 @@ def mirrored_topics(config: MirrorConfig, topics: Iterable[str], engines_own: Se
     policy, values = policy_of(config), config.values
     wanted = NameFilter(values["topics"], values["topics.exclude"])
     heartbeats = values["heartbeats.topic"] if values["heartbeats.replication.enabled"] else None
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for topic in topics:
         if topic not in wanted and original(policy, topic) != heartbeats:
             continue
         remote = policy.remote(config.source_alias, topic)
         if not is_internal(topic) and not is_cycle(policy, topic, config.target_alias) and remote not in engines_own:
-            found[topic] = remote
-    return found
+            names[topic] = remote
+    return names

@@ -60,18 +60,18 @@ class OffsetSyncStore:
 
     def add(self, sync: OffsetSync) -> None:
         """Add a sync; it must be newer than the earlier ones."""
-        kept = self._syncs.get(sync.partition)
-        if kept is None or not self._at_end or sync.upstream < kept[0].upstream:
+        last_sync = self._syncs.get(sync.partition)
+        if last_sync is None or not self._at_end or sync.upstream < last_sync[0].upstream:
             self._syncs[sync.partition] = [sync] * SYNCS
         else:
-            _push(kept, sync)
+            _push(last_sync, sync)
 
     def translate(self, partition: TopicPartition, upstream: int) -> int | None:
         """Return the target offset, BEFORE_ALL if every sync is later, or None if nothing is known."""
-        kept = self._syncs.get(partition)
-        if kept is None or not self._at_end:
+        last_sync = self._syncs.get(partition)
+        if last_sync is None or not self._at_end:
             return None
-        for sync in kept:
+        for sync in last_sync:
             if sync.upstream <= upstream:
                 return sync.downstream + (upstream > sync.upstream)
         return BEFORE_ALL
@@ -134,8 +134,8 @@ class OffsetSyncWriter:
         self.pending: dict[TopicPartition, OffsetSync] = {}
         self.delayed: dict[TopicPartition, OffsetSync] = {}
 
-    def note(self, sync: OffsetSync, first: int | None = None) -> None:
-        """Note a written record. `first` is where its gapless run of offsets starts, by default at itself."""
+    def add(self, sync: OffsetSync, first: int | None = None) -> None:
+        """Add a written record. `first` is the first offset of its gapless run, by default its own."""
         before = self._progress.get(sync.partition)
         start = sync.upstream if first is None else first
         due = (
@@ -160,8 +160,8 @@ class OffsetSyncWriter:
         self.pending |= self.delayed
         self.delayed = {}
 
-    def fire(self) -> None:
-        """Send pending syncs until one is refused."""
+    def send_pending(self) -> None:
+        """Send pending syncs until the producer rejects one."""
         for partition, sync in list(self.pending.items()):
             if not self._send(sync):
                 return

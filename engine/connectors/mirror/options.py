@@ -35,12 +35,12 @@ def _regexes(value: tuple[str, ...]) -> str | None:
 
 def _alias(value: str) -> str | None:
     fits = value and all(character.isalnum() or character in "-_." for character in value)
-    return None if fits and value.isascii() else "must be letters, digits, dots, dashes and underscores"
+    return None if fits and value.isascii() else "must consist of letters, digits, dots, dashes and underscores"
 
 
 def _separator(value: str) -> str | None:
     fits = value and all(character.isalnum() or character in "-_." for character in value)
-    return None if fits and value.isascii() else "must be of characters that a topic's name may have"
+    return None if fits and value.isascii() else "must consist of letters, digits, dots, dashes and underscores"
 
 
 def _interval(name: str, default: int, doc: str) -> Option:
@@ -49,11 +49,14 @@ def _interval(name: str, default: int, doc: str) -> Option:
 
 # fmt: off: one row, one line
 OPTIONS: tuple[Option, ...] = (
-    Option("source.cluster.alias", "string", "source", "What the source cluster is called.", _alias),
-    Option("target.cluster.alias", "string", "target", "What the target cluster is called.", _alias),
-    Option("source.cluster.bootstrap.servers", "string", REQUIRED, "Brokers of the source cluster."),
+    Option("source.cluster.alias", "string", "source", "The name of the source cluster.", _alias),
+    Option("target.cluster.alias", "string", "target", "The name of the target cluster.", _alias),
+    Option("source.cluster.bootstrap.servers", "string", REQUIRED, "Bootstrap brokers of the source cluster."),
     Option(
-        "target.cluster.bootstrap.servers", "string", None, "Brokers of the target cluster; the worker's when unset."
+        "target.cluster.bootstrap.servers",
+        "string",
+        None,
+        "Bootstrap brokers of the target cluster. Default: the worker's.",
     ),
     Option("source.cluster.*", "map", {}, "Client options of every client of the source cluster."),
     Option("target.cluster.*", "map", {}, "Client options of every client of the target cluster."),
@@ -70,14 +73,15 @@ OPTIONS: tuple[Option, ...] = (
         "connector.type",
         "string",
         SOURCE,
-        "`source`: positions in the worker's offsets topic; `sink`: in a group (KIP-656).",
+        "`source`: offsets are stored in the worker's offsets topic. `sink`: offsets are committed for a consumer "
+        "group (KIP-656).",
         one_of(SOURCE, SINK),
     ),
     Option(
         "transaction.producer",
         "boolean",
         False,
-        "With `connector.type=sink`: records and positions in one transaction (KIP-656).",
+        "Write records and offsets in one transaction. Needs `connector.type=sink` (KIP-656).",
     ),
     Option(
         "topics", "list", (".*",), "Topics to mirror, as regular expressions.", _regexes, aliases=("topics.whitelist",)
@@ -86,7 +90,7 @@ OPTIONS: tuple[Option, ...] = (
         "topics.exclude",
         "list",
         ("mm2.*\\.internal", ".*\\.replica", "__.*"),
-        "Topics that are not, although named.",
+        "Regular expressions of topics that are not mirrored, even if `topics` matches.",
         _regexes,
         aliases=("topics.blacklist",),
     ),
@@ -94,7 +98,7 @@ OPTIONS: tuple[Option, ...] = (
         "groups",
         "list",
         (".*",),
-        "Consumer groups to follow, as regular expressions.",
+        "Consumer groups whose offsets are translated, as regular expressions.",
         _regexes,
         aliases=("groups.whitelist",),
     ),
@@ -102,7 +106,7 @@ OPTIONS: tuple[Option, ...] = (
         "groups.exclude",
         "list",
         ("console-consumer-.*", "connect-.*", "__.*"),
-        "Groups that are not, although named.",
+        "Regular expressions of groups that are ignored, even if `groups` matches.",
         _regexes,
         aliases=("groups.blacklist",),
     ),
@@ -110,22 +114,22 @@ OPTIONS: tuple[Option, ...] = (
         "replication.policy.class",
         "class",
         DEFAULT_POLICY,
-        "How topics are named on the target: `DefaultReplicationPolicy` "
-        "(`<alias>.<topic>`) or `IdentityReplicationPolicy`.",
+        "The names of topics on the target: `DefaultReplicationPolicy` (`<alias>.<topic>`) or "
+        "`IdentityReplicationPolicy` (the same names).",
         one_of(*POLICIES),
     ),
-    Option("replication.policy.separator", "string", ".", "What stands between alias and topic.", _separator),
+    Option("replication.policy.separator", "string", ".", "The separator between alias and topic.", _separator),
     Option(
         "replication.factor",
         "int",
         2,
-        "Replicas of topics that are made on the target; capped to its brokers.",
+        "The replication factor of topics that the mirror creates on the target, at most the number of brokers.",
         at_least(-1, 32_767),
     ),
-    Option("refresh.topics.enabled", "boolean", True, "Look for new topics and partitions."),
-    _interval("refresh.topics.interval.seconds", 600, "How often."),
-    Option("sync.topic.configs.enabled", "boolean", True, "Keep the topics' configurations as they are on the source."),
-    _interval("sync.topic.configs.interval.seconds", 600, "How often."),
+    Option("refresh.topics.enabled", "boolean", True, "Check the source for new topics and partitions."),
+    _interval("refresh.topics.interval.seconds", 600, "The interval of these checks."),
+    Option("sync.topic.configs.enabled", "boolean", True, "Copy the configurations of topics to the target."),
+    _interval("sync.topic.configs.interval.seconds", 600, "The interval of these copies."),
     Option(
         "config.properties.exclude",
         "list",
@@ -137,62 +141,71 @@ OPTIONS: tuple[Option, ...] = (
             "unclean\\.leader\\.election\\.enable",
             "min\\.insync\\.replicas",
         ),
-        "Topic configurations that are not carried over, as regular expressions.",
+        "Regular expressions of topic configurations that are not copied.",
         _regexes,
         aliases=("config.properties.blacklist",),
     ),
     Option(
-        "offset.lag.max", "long", 100, "How far an offset sync may lag behind before the next is written.", at_least(0)
+        "offset.lag.max",
+        "long",
+        100,
+        "The number of records after which the next offset sync of a partition is written.",
+        at_least(0),
     ),
     Option(
         "emit.offset-syncs.enabled",
         "boolean",
         True,
-        "Note which offset became which; group offsets are translated by it.",
+        "Write pairs of source and target offsets. They are needed to translate group offsets.",
     ),
     Option(
         "offset-syncs.topic.replication.factor",
         "int",
         3,
-        "Replicas of that topic when it is created.",
+        "The replication factor of the offset syncs topic when it is created.",
         at_least(-1, 32_767),
     ),
     Option(
         "emit.checkpoints.enabled", "boolean", True, "Write translated group offsets to `<alias>.checkpoints.internal`."
     ),
-    _interval("emit.checkpoints.interval.seconds", 60, "How often."),
+    _interval("emit.checkpoints.interval.seconds", 60, "The interval of checkpoints."),
     Option(
         "checkpoints.topic.replication.factor",
         "int",
         3,
-        "Replicas of that topic when it is created.",
+        "The replication factor of the checkpoints topic when it is created.",
         at_least(-1, 32_767),
     ),
     Option(
         "sync.group.offsets.enabled",
         "boolean",
         False,
-        "Commit translated offsets for groups that are idle on the target.",
+        "Commit translated offsets on the target for groups that are idle there.",
     ),
-    _interval("sync.group.offsets.interval.seconds", 60, "How often."),
-    Option("refresh.groups.enabled", "boolean", True, "Look for new groups."),
-    _interval("refresh.groups.interval.seconds", 600, "How often."),
-    Option("emit.heartbeats.enabled", "boolean", True, "Write a heartbeat to the target's heartbeats topic."),
-    _interval("emit.heartbeats.interval.seconds", 1, "How often."),
-    Option("heartbeats.topic", "string", "heartbeats", "The name of that topic, on every cluster."),
-    Option("heartbeats.replication.enabled", "boolean", True, "Mirror the source's heartbeats whatever `topics` says."),
+    _interval("sync.group.offsets.interval.seconds", 60, "The interval of these commits."),
+    Option("refresh.groups.enabled", "boolean", True, "Check the source for new groups."),
+    _interval("refresh.groups.interval.seconds", 600, "The interval of these checks."),
+    Option("emit.heartbeats.enabled", "boolean", True, "Write heartbeats to the target's heartbeats topic."),
+    _interval("emit.heartbeats.interval.seconds", 1, "The interval of heartbeats."),
+    Option("heartbeats.topic", "string", "heartbeats", "The name of the heartbeats topic on every cluster."),
+    Option(
+        "heartbeats.replication.enabled",
+        "boolean",
+        True,
+        "Mirror the source's heartbeats topic, even if `topics` does not match it.",
+    ),
     Option(
         "heartbeats.topic.replication.factor",
         "int",
         3,
-        "Replicas of that topic when it is created.",
+        "The replication factor of the heartbeats topic when it is created.",
         at_least(-1, 32_767),
     ),
-    Option(ASSIGNED, "string", "", "Which partitions a task reads; set by the engine."),
+    Option(ASSIGNED, "string", "", "The partitions that a task reads. Set by the engine."),
     _interval(
         "source.group.interval.seconds",
         60,
-        "How often a transactional mirror tells the source how far it is, for tools that show lag.",
+        "The interval at which a transactional mirror commits offsets on the source cluster, for tools that show lag.",
     ),
 )
 # fmt: on
@@ -275,24 +288,38 @@ def _cluster(family: Mapping[str, str]) -> dict[str, str]:
 def _together(config: MirrorConfig) -> list[Problem]:
     problems: list[Problem] = []
     if config.source_alias == config.target_alias:
-        problems.append(("target.cluster.alias", config.target_alias, "is the source cluster's alias too"))
+        problems.append(
+            (
+                "target.cluster.alias",
+                config.target_alias,
+                "is also the alias of the source cluster; choose another alias",
+            )
+        )
     if config.transactional and config.type != SINK:
         problems.append(
-            ("transaction.producer", "true", "needs connector.type=sink; a source is made exactly once by the worker")
+            (
+                "transaction.producer",
+                "true",
+                "needs connector.type=sink; for a source, set the worker's exactly.once.source.enabled",
+            )
         )
     if config.target_servers is not None and config.type == SOURCE:
-        text = "needs connector.type=sink: the positions of a source are written to the worker's own cluster"
+        text = "needs connector.type=sink, because a source stores its offsets on the worker's own cluster"
         problems.append(("target.cluster.bootstrap.servers", config.target_servers, text))
     if config.source.get("bootstrap.servers") == config.target_servers and config.policy == IDENTITY_POLICY:
         problems.append(
-            ("target.cluster.bootstrap.servers", config.target_servers, "would mirror each topic into itself")
+            (
+                "target.cluster.bootstrap.servers",
+                config.target_servers,
+                "is the source cluster too, so each topic would be mirrored into itself; choose another cluster",
+            )
         )
     return problems
 
 
 def _converters(properties: Mapping[str, str]) -> list[Problem]:
     return [
-        (name, properties[name], "a mirror keeps bytes as they are; only ByteArrayConverter does")
+        (name, properties[name], "can't be used by a mirror, which copies bytes unchanged; use ByteArrayConverter")
         for name in CONVERTERS
         if properties.get(name, "ByteArrayConverter") not in BYTE_CONVERTERS
     ]

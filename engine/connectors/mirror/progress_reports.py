@@ -44,13 +44,13 @@ class ProgressReporter:
             first, last = self.spans.syncs(self.written, self._remote)
             self.written.clear()
             for sync in first:
-                self._writer.note(sync)
-            self._writer.fire()
+                self._writer.add(sync)
+            self._writer.send_pending()
             for sync, start in last:
-                self._writer.note(sync, start)
+                self._writer.add(sync, start)
             if now - self._promoted_at >= PROMOTE_MS:
                 self._promote(now)
-            self._writer.fire()
+            self._writer.send_pending()
         self._unreported = {} if self._commit_ms is None else positions
         if self._commit_ms is not None and now - self._told_at >= self._commit_ms:
             self._commit_on_source(now)
@@ -61,9 +61,9 @@ class ProgressReporter:
         self._promote(self._clock.now_ms())
         while before := len(self._writer.pending):
             self._sender.drain()
-            self._writer.fire()
+            self._writer.send_pending()
             if len(self._writer.pending) == before:
-                log.info("offset syncs of %d partitions were not written", before)
+                log.info("Can't write the offset syncs of %d partitions", before)
                 return
         self._sender.drain()
 

@@ -63,5 +63,5 @@ def _text(text: str) -> bytes:
 def _take_text(data: bytes) -> tuple[str, bytes]:
     (length,) = struct.unpack_from(">h", data)
     if not 0 <= length <= len(data) - 2:
-        raise struct.error("a text is cut off")
+        raise struct.error("the text is incomplete")
     return data[2 : 2 + length].decode(), data[2 + length :]

@@ -68,11 +68,13 @@ class OffsetRanges:
         waited while a guilty one was searched, their partition gets no syncs.
         """
         spans, self._spans = self._spans, {}
-        told = [(at, span) for at, span in spans.items() if at in written and at.topic == remote(span.origin.topic)]
-        first = [OffsetSync(span.origin, span.first, written[at][0]) for at, span in told if span.in_order]
+        spans_of_origin = [
+            (at, span) for at, span in spans.items() if at in written and at.topic == remote(span.origin.topic)
+        ]
+        first = [OffsetSync(span.origin, span.first, written[at][0]) for at, span in spans_of_origin if span.in_order]
         last = [
             (OffsetSync(span.origin, span.last, written[at][1]), span.first + 1)
-            for at, span in told
+            for at, span in spans_of_origin
             if span.in_order and span.last > span.first
         ]
         return first, last
@@ -117,7 +119,7 @@ class MirrorSink:
         try:
             self._sink.flush()
         except ProduceFailed as failed:
-            raise Aborted(f"records were not written: {failed}") from failed
+            raise Aborted(f"records could not be written: {failed}") from failed
 
     def stop(self) -> None:
         """Do nothing: the opener closes the producer."""
@@ -141,10 +143,12 @@ def _check_bytes(records: Sequence[Record]) -> None:
     kinds = {type(record.value) for record in records} | {type(record.key) for record in records}
     if kinds <= BYTES and not any(record.headers for record in records):
         return
-    unfit = [at for at, record in enumerate(records) if not _are_bytes(record)]
-    if unfit:
-        text = "a mirror writes bytes: a transform made something else of key, value or a header"
-        raise ExceptionGroup("no bytes", [RecordError(at, ConversionError(Message(text))) for at in unfit])
+    invalid = [at for at, record in enumerate(records) if not _are_bytes(record)]
+    if invalid:
+        text = "a mirror writes only bytes, but a transform changed the type of the key, the value or a header"
+        raise ExceptionGroup(
+            "records that are not bytes", [RecordError(at, ConversionError(Message(text))) for at in invalid]
+        )
 
 
 def _are_bytes(record: Record) -> bool:

@@ -38,10 +38,10 @@ class PositionsGroup:
         self._there: tuple[TopicPartition, ...] = ()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
-        there = {partition: self.on_target(partition) for partition in partitions}
-        found = self._consumer.committed(list(there.values()))
-        answer = {partition: found.get(at) for partition, at in there.items()}
-        self._there = tuple(there.values())
+        targets = {partition: self.on_target(partition) for partition in partitions}
+        found = self._consumer.committed(list(targets.values()))
+        answer = {partition: found.get(at) for partition, at in targets.items()}
+        self._there = tuple(targets.values())
         self._transaction.committed = {at: one for at, one in found.items() if one is not None}
         return answer
 
@@ -50,9 +50,9 @@ class PositionsGroup:
 
     def check(self) -> None:
         """Raise GenerationFenced if another process has moved the positions since we did."""
-        found = self._consumer.committed(self._there)
-        if {at: one for at, one in found.items() if one is not None} != self._transaction.committed:
-            raise GenerationFenced(f"somebody else has moved the positions of group {self._group}")
+        committed = self._consumer.committed(self._there)
+        if {at: one for at, one in committed.items() if one is not None} != self._transaction.committed:
+            raise GenerationFenced(f"another process has committed offsets of consumer group {self._group}")
 
     def on_target(self, partition: TopicPartition) -> TopicPartition:
         return TopicPartition(self._remote(partition.topic), partition.partition)
@@ -84,11 +84,13 @@ class CheckedPositionStore:
         }
         if missing:
             ends = self._ends(list(missing.values()))
-            held = sorted(f"{there.topic}-{there.partition}" for there in missing.values() if ends.get(there, 0) > 0)
-            if held:
+            non_empty = sorted(
+                f"{target.topic}-{target.partition}" for target in missing.values() if ends.get(target, 0) > 0
+            )
+            if non_empty:
                 raise OffsetsMissing(
-                    f"{', '.join(held)} of the target has records, but group {self._group} has no position for it; to "
-                    "begin at the earliest record would double them. Set the positions with "
+                    f"{', '.join(non_empty)} on the target cluster has records, but consumer group {self._group} has "
+                    "no offset for it. Starting at the earliest record would duplicate them. Set the offsets with "
                     "`python -m engine mirror-offsets`"
                 )
         return found
@@ -122,10 +124,10 @@ class ConnectOffsets:
         memory = self._offsets.memory or ""
         answer: dict[TopicPartition, Committed | None] = {}
         for partition in partitions:
-            found = self._offsets.position(self._named(partition))
+            offset = self._offsets.position(self._source_position(partition))
             answer[partition] = None
-            if found is not None:
-                self._written[partition] = parse_offset(found, least=-1) + 1
+            if offset is not None:
+                self._written[partition] = parse_offset(offset, least=-1) + 1
                 answer[partition] = Committed(self._written[partition], memory)
         missing = [partition for partition, one in answer.items() if one is None]
         begins = self._begins(missing) if missing else {}
@@ -133,7 +135,7 @@ class ConnectOffsets:
 
     def remember(self, offsets: Offsets) -> None:
         moved = {at: one.offset for at, one in offsets.items() if self._written.get(at) != one.offset}
-        news: list[SourceOffset] = [(self._named(at), {OFFSET: offset - 1}) for at, offset in moved.items()]
+        news: list[SourceOffset] = [(self._source_position(at), {OFFSET: offset - 1}) for at, offset in moved.items()]
         memory = next((one.metadata for one in offsets.values()), self._offsets.memory or "")
         if self._transaction is None:
             self._offsets.write(news, memory)
@@ -145,7 +147,7 @@ class ConnectOffsets:
             self._offsets.committed(rows, memory)
         self._written |= moved
 
-    def _named(self, partition: TopicPartition) -> SourcePosition:
+    def _source_position(self, partition: TopicPartition) -> SourcePosition:
         return {"cluster": self._alias, "topic": partition.topic, "partition": partition.partition}
 
 
@@ -153,7 +155,7 @@ def position_problem(partition: Mapping[str, Any], offset: Mapping[str, Any] | N
     """Return the problem of a position that an operator sets; None if it is valid or deleted."""
     types = {name: type(value) for name, value in partition.items()}
     if types != {"cluster": str, "topic": str, "partition": int} or partition["partition"] < 0:
-        return "a mirror's partition has a cluster's alias, a topic and a partition, no more and no less"
+        return "a mirror's partition must have exactly the fields `cluster`, `topic` and `partition`"
     try:
         if offset is not None:
             parse_offset(offset)
@@ -166,7 +168,7 @@ def parse_offset(body: Mapping[str, Any], least: int = 0) -> int:
     """Return the offset of the last mirrored record. Raises DataError for an invalid one."""
     offset = body.get(OFFSET)
     if type(offset) is not int or offset < least:
-        raise DataError(f"{offset!r} is no offset: it must be a whole number, and not negative")
+        raise DataError(f"{offset!r} is not a valid offset: it must be a whole number of at least {least}")
     return offset
 
 

@@ -111,7 +111,7 @@ def _open_consumer(opening: TaskOpening, clients: MirrorClients) -> MirrorConsum
     """Open the consumer of the source. An unavailable source is waited for once per lease."""
     settings = clients.source_consumer()
     cluster = settings["bootstrap.servers"]
-    reason = f"the source cluster {clients.mirror.source_alias} does not answer at {cluster}"
+    reason = f"the source cluster {clients.mirror.source_alias} at {cluster} does not respond"
     if cluster in opening.away:
         raise ClusterAway(reason)
     consumer = MirrorConsumer(settings)

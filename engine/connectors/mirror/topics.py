@@ -34,21 +34,21 @@ class TargetTopics:
 
         A topic that can't be created is left out. Raises RetriableError if a cluster does not answer.
         """
-        sizes, there = self._source.topics(), self._target.topics()
+        sizes, target_sizes = self._source.topics(), self._target.topics()
         names = mirrored_topics(self._config, sizes, self._own)
-        missing = [topic for topic, remote in names.items() if remote not in there]
+        missing = [topic for topic, remote in names.items() if remote not in target_sizes]
         configs = self._source.configs(missing)
         ready: dict[str, str] = {}
         for topic, remote in names.items():
             try:
                 if makes:
                     self._fit_partitions(
-                        remote, sizes[topic], there.get(remote), self._carried_entries(configs.get(topic, {}))
+                        remote, sizes[topic], target_sizes.get(remote), self._carried_entries(configs.get(topic, {}))
                     )
             except RetriableError:
                 raise
             except EngineError as error:
-                log.warning("topic %s of the target could not be made as %s: %s", remote, topic, error)
+                log.warning("Can't create topic %s on the target cluster for topic %s: %s", remote, topic, error)
                 continue
             ready[topic] = remote
         self.names = ready
@@ -57,11 +57,11 @@ class TargetTopics:
     def sync_configs(self) -> None:
         """Copy configuration entries set on the source's topics to the target's."""
         wanted = self._source.configs(self.names)
-        given = self._target.configs(self.names.values())
+        current = self._target.configs(self.names.values())
         for topic, remote in self.names.items():
-            if topic not in wanted or remote not in given:
+            if topic not in wanted or remote not in current:
                 continue
-            changes = config_changes(self._carried_entries(wanted[topic]), self._carried_entries(given[remote]))
+            changes = config_changes(self._carried_entries(wanted[topic]), self._carried_entries(current[remote]))
             if not changes:
                 continue
             try:
@@ -69,7 +69,7 @@ class TargetTopics:
             except RetriableError:
                 raise
             except EngineError as error:
-                log.warning("the configuration of topic %s was not carried over: %s", remote, error)
+                log.warning("Can't copy the configuration of topic %s to the target cluster: %s", remote, error)
 
     def wanted(self, partitions: set[TopicPartition]) -> set[TopicPartition]:
         """Return the partitions that the configuration still selects, even if not visible now."""

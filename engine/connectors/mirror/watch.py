@@ -59,13 +59,13 @@ class MirrorWatch:
         """
         on = self._mirror.values
         self._call_when_due("refresh.topics", self._topics.refresh, enabled=on["refresh.topics.enabled"], first=True)
-        self._run_side_work("its own topics", self._make_own_topics)
+        self._run_side_work("internal topics", self._make_own_topics)
         self._run_side_work("configurations", self._sync_configs)
         self._run_side_work("heartbeats", self._emit_heartbeat)
         self._run_side_work("groups", self._follow_groups)
         # Partitions that are invisible at the moment stay with their tasks.
-        kept = self._topics.wanted(known_partitions(current))
-        return task_configs({*self._topics.partitions, *kept}, self._clients.connector.tasks_max)
+        wanted = self._topics.wanted(known_partitions(current))
+        return task_configs({*self._topics.partitions, *wanted}, self._clients.connector.tasks_max)
 
     def close(self) -> None:
         for one in (self._producer, self._following):
@@ -79,7 +79,7 @@ class MirrorWatch:
             call()
         except EngineError as error:
             if self._problems.get(part) != str(error):
-                log.warning("mirror %s, %s: %s", self._clients.connector.name, part, error)
+                log.warning("Mirror %s can't update its %s: %s", self._clients.connector.name, part, error)
             self._problems[part] = str(error)
         else:
             self._problems.pop(part, None)
@@ -122,12 +122,12 @@ class MirrorWatch:
     def _make_own_topics(self) -> None:
         if self._made:
             return
-        on, there = self._mirror.values, self._target.topics()
+        on, target_topics = self._mirror.values, self._target.topics()
         for wanted, topic, option in (
             (on["emit.heartbeats.enabled"], on["heartbeats.topic"], "heartbeats.topic"),
             (on["emit.checkpoints.enabled"], checkpoints_topic(self._mirror), "checkpoints.topic"),
         ):
-            if wanted and topic not in there:
+            if wanted and topic not in target_topics:
                 self._target.create(topic, 1, int(on[f"{option}.replication.factor"]), COMPACTED)
         syncs = syncs_topic(self._mirror)
         if on["emit.offset-syncs.enabled"] and syncs not in self._source.topics():
@@ -142,7 +142,7 @@ class MirrorWatch:
         try:
             self._producer.flush()
         except ProduceFailed as error:
-            raise RetriableError(f"the target took no records of topic {topic}: {error}") from error
+            raise RetriableError(f"can't write records to topic {topic} of the target cluster: {error}") from error
 
     def _call_when_due(self, what: str, call: Callable[[], object], *, enabled: bool, first: bool = False) -> None:
         """Call when it is due; a failed call is repeated soon. `first`: call once even if it is disabled."""
@@ -194,10 +194,10 @@ def written_checkpoints(clients: MirrorClients) -> list[Checkpoint]:
         return []
     consumer = KafkaConsumer(consumer_settings(f"{clients.group}-checkpoints", clients.target_reader()))
     try:
-        found = {row.key: parse_checkpoint(row.key, row.value) for row in read_whole(consumer, at)}
+        checkpoints = {row.key: parse_checkpoint(row.key, row.value) for row in read_whole(consumer, at)}
     finally:
         consumer.close()
-    return [one for one in found.values() if one is not None]
+    return [one for one in checkpoints.values() if one is not None]
 
 
 def read_whole(consumer: KafkaConsumer, at: TopicPartition) -> list[RawRecord]:
@@ -209,5 +209,5 @@ def read_whole(consumer: KafkaConsumer, at: TopicPartition) -> list[RawRecord]:
     while consumer.positions()[at] < end:
         records += consumer.poll(POLL_RECORDS, 0.1)
         if time.monotonic() > late:
-            raise RetriableError(f"topic {at.topic} could not be read to its end")
+            raise RetriableError(f"can't read topic {at.topic} to its end within the time limit")
     return records

@@ -66,7 +66,7 @@ def _decimal_of(kind: sa.Numeric[Any]) -> tuple[Schema, Convert]:
         number = Decimal(str(value))
         exact = number.quantize(unit, context=EXACT)
         if exact != number:
-            raise ValueError(f"{number} has more than {scale} digits behind its point")
+            raise ValueError(f"{number} has more than {scale} decimal places")
         return exact
 
     return Schema("BYTES", name=f"{LOGICAL}Decimal", version=1, parameters={"scale": str(scale)}), convert
@@ -74,19 +74,19 @@ def _decimal_of(kind: sa.Numeric[Any]) -> tuple[Schema, Convert]:
 
 def _boolean(value: Any) -> bool:
     if value not in (0, 1):
-        raise ValueError("neither true nor false")
+        raise ValueError("the value is not a boolean")
     return bool(value)
 
 
 def _integer(value: Any) -> int:
     if not isinstance(value, int):
-        raise TypeError("no whole number")
+        raise TypeError("the value is not a whole number")
     return value
 
 
 def _float(value: Any) -> float:
     if not isinstance(value, int | float | Decimal):
-        raise TypeError("no number")
+        raise TypeError("the value is not a number")
     return float(value)
 
 

@@ -57,15 +57,15 @@ class ConnectionLimits(NamedTuple):
 def database_url(value: str) -> str | None:
     """Return the problem of a database URL, or None. The URL is secret, so the problem does not quote it."""
     try:
-        place = _place(value)
+        place = _parsed_url(value)
     except (exc.ArgumentError, ValueError) as error:
-        return f"names no database that can be reached from here: {type(error).__name__}"
+        return f"is not a valid database URL: {type(error).__name__}"
     if place.drivername not in DRIVERS:
-        return "must begin with sqlite: or postgresql: no other database driver is used"
+        return "must start with sqlite: or postgresql:, because other databases are not supported"
     if "plugin" in place.query:
-        return "must not load a plugin of SQLAlchemy"
+        return "must not load a SQLAlchemy plugin; remove the parameter plugin"
     if place.get_backend_name() == "sqlite" and ("uri" in place.query or (place.database or "").startswith("file:")):
-        return "must name the file of an SQLite database by its path, not by a URI"
+        return "must contain the path of the SQLite file, not a URI"
     return _server_problem(place) if place.get_backend_name() == "postgresql" else None
 
 
@@ -73,11 +73,11 @@ def _server_problem(place: sa.URL) -> str | None:
     """Return why connectors may not connect to PostgreSQL with this URL, or None."""
     refused = [name for name in REFUSED_PARAMETERS if name in place.query]
     if refused:
-        return f"must not have the parameter {refused[0]}: it uses files, or credentials, of the worker"
-    given = _values(place, "host")
-    hosts = [*given, *([place.host or ""] if place.host or not given else [])]
+        return f"must not have the parameter {refused[0]}, which uses files or credentials of the worker"
+    host_parameters = _values(place, "host")
+    hosts = [*host_parameters, *([place.host or ""] if place.host or not host_parameters else [])]
     if any(not host or host.startswith(("/", "@")) for host in hosts):
-        return "must name the host of the server: a socket of this machine tells the server the worker's own user"
+        return "must contain the host of the server; a local socket would sign in as the worker's own user"
     return None
 
 
@@ -91,13 +91,13 @@ def _values(place: sa.URL, name: str) -> list[str]:
 def database_files(value: str) -> list[str]:
     """Return the files that a URL names: an SQLite database, or keys and certificates for PostgreSQL."""
     try:
-        place = _place(value)
+        place = _parsed_url(value)
     except (exc.ArgumentError, ValueError):
         return []
     if place.drivername == "postgresql+psycopg":
         given = (place.query.get(name, ()) for name in FILE_PARAMETERS)
-        named = [path for text in given for path in ((text,) if isinstance(text, str) else text)]
-        return [path for path in named if path not in ("", "system")]  # `system` is not a file but OpenSSL's own
+        paths = [path for text in given for path in ((text,) if isinstance(text, str) else text)]
+        return [path for path in paths if path not in ("", "system")]  # `system` is not a file but OpenSSL's own
     path = database_file(value)
     return [] if path is None else [path]
 
@@ -108,7 +108,7 @@ def database_file(value: str) -> str | None:
     None for a database in memory or on a server, and for an invalid URL.
     """
     try:
-        place = _place(value)
+        place = _parsed_url(value)
         is_sqlite = place.get_backend_name() == "sqlite"
     except (exc.ArgumentError, ValueError):
         return None
@@ -123,10 +123,10 @@ def open_engine(
     The files that the URL names must be below `root`. `limits` apply to every transaction on PostgreSQL; on SQLite the
     engine limits only the wait for a lock. Raises ConfigError.
     """
-    wrong = database_url(url)
-    if wrong is not None:
-        raise ConfigError((("connection.url", None, wrong),))
-    place = _place(url)
+    problem = database_url(url)
+    if problem is not None:
+        raise ConfigError((("connection.url", None, problem),))
+    place = _parsed_url(url)
     if place.get_backend_name() != "sqlite":
         for path in database_files(url):
             _check_file(path, root)
@@ -170,9 +170,9 @@ def _open_server(place: sa.URL, limits: ConnectionLimits | None) -> sa.Engine:
 
 
 def _check_file(path: str, root: str | None) -> None:
-    wrong = path_problem(path, root)
-    if wrong is not None:
-        raise ConfigError((("connection.url", None, wrong),))
+    problem = path_problem(path, root)
+    if problem is not None:
+        raise ConfigError((("connection.url", None, problem),))
 
 
 def check_constraints(connection: sa.Connection) -> None:
@@ -207,7 +207,7 @@ def is_of_world(error: Exception) -> bool:
     return error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InternalError)
 
 
-def _place(url: str) -> sa.URL:
+def _parsed_url(url: str) -> sa.URL:
     place = sa.make_url(url)
     return place.set(drivername="postgresql+psycopg") if place.drivername in {"postgresql", "postgres"} else place
 

@@ -53,7 +53,7 @@ LETTERS = sa.Table(
 def make_tables(engine: sa.Engine) -> None:
     """Create missing tables. Raises ConfigError without permission to create them."""
     if engine.dialect.name not in DIALECTS:
-        raise ConfigError(((*OPTION, f"is not supported on {engine.dialect.name}"),))
+        raise ConfigError(((*OPTION, f"is not supported on {engine.dialect.name}; use PostgreSQL or SQLite"),))
     for table in (OFFSETS, LETTERS):
         try:
             table.create(engine, checkfirst=True)
@@ -61,7 +61,7 @@ def make_tables(engine: sa.Engine) -> None:
             if is_of_world(error):
                 raise RetriableError(words(error)) from None
             if not sa.inspect(engine).has_table(table.name):  # another task may have created it first
-                text = f"needs the table {table.name}, which is not there and can't be made: {words(error)}"
+                text = f"needs the table {table.name}, which does not exist and can't be created: {words(error)}"
                 raise ConfigError(((*OPTION, text),)) from None
 
 

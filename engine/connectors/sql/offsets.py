@@ -58,14 +58,14 @@ class SqlOffsets:
     def adopt(self, rows: Mapping[TopicPartition, PositionRow]) -> None:
         """Write these rows over the existing ones: new partitions, or positions taken over from the group."""
         with self._transaction() as connection:
-            for partition, kept in rows.items():
+            for partition, row in rows.items():
                 if partition in self._claimed:
-                    self._move(connection, {partition: kept})
+                    self._move(connection, {partition: row})
                 else:
-                    connection.execute(self._rows.insert(partition, kept, self._pid(connection)))
-        for partition, kept in rows.items():
+                    connection.execute(self._rows.insert(partition, row, self._pid(connection)))
+        for partition, row in rows.items():
             generation, _ = self._claimed.get(partition, (1, 0))
-            self._claimed[partition] = (generation, kept.next)
+            self._claimed[partition] = (generation, row.next)
 
     def check(self) -> None:
         """Raise GenerationFenced if another task has claimed a partition since."""
@@ -111,8 +111,8 @@ class SqlOffsets:
         except BaseException:
             self.rollback()
             raise
-        for partition, kept in rows.items():
-            self._claimed[partition] = (self._claimed[partition][0], kept.next)
+        for partition, row in rows.items():
+            self._claimed[partition] = (self._claimed[partition][0], row.next)
 
     def carriers(self) -> Sequence[TopicPartition]:
         """Return the partitions that have letters."""
@@ -158,9 +158,9 @@ class SqlOffsets:
             rows = connection.execute(self._rows.select().with_for_update()).all()
             claim = sa.update(OFFSETS).where(self._rows.all())
             connection.execute(claim.values(generation=OFFSETS.c.generation + 1, pid=self._pid(connection)))
-        found = {TopicPartition(row.topic, row.partition): row for row in rows}
-        self._claimed = {partition: (row.generation + 1, row.next) for partition, row in found.items()}
-        return {partition: PositionRow(row.next, row.memory, row.letters) for partition, row in found.items()}
+        stored = {TopicPartition(row.topic, row.partition): row for row in rows}
+        self._claimed = {partition: (row.generation + 1, row.next) for partition, row in stored.items()}
+        return {partition: PositionRow(row.next, row.memory, row.letters) for partition, row in stored.items()}
 
     def _end_holders(self) -> None:
         with self._transaction() as connection:
@@ -170,7 +170,7 @@ class SqlOffsets:
                 try:
                     connection.execute(_END, {"pid": pid, "name": OFFSETS.name})
                 except exc.ProgrammingError as error:
-                    text = f"session {pid} holds rows of {OFFSETS.name}, and can't be ended: {VALUE}"
+                    text = f"database session {pid} has locked rows of {OFFSETS.name} and can't be ended: {VALUE}"
                     raise RetriableError(Message(text, words(error))) from None
 
     def _locked(self) -> sa.Connection:
@@ -185,9 +185,9 @@ class SqlOffsets:
         return connection
 
     def _compare(self, rows: Sequence[sa.Row[Any]]) -> None:
-        found = {TopicPartition(row.topic, row.partition): (row.generation, row.next) for row in rows}
+        stored = {TopicPartition(row.topic, row.partition): (row.generation, row.next) for row in rows}
         for partition, expected in self._claimed.items():
-            if found.get(partition) != expected:
+            if stored.get(partition) != expected:
                 raise _moved(partition)
 
     def _move(self, connection: sa.Connection, rows: Mapping[TopicPartition, PositionRow]) -> None:
@@ -238,7 +238,9 @@ def _translated() -> Iterator[None]:
 
 def _engine_error(error: exc.DBAPIError) -> EngineError:
     if getattr(error.orig, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-        return _RowsLocked(Message(f"another session holds rows of {OFFSETS.name}: {VALUE}", words(error)))
+        return _RowsLocked(
+            Message(f"another database session has locked rows of {OFFSETS.name}: {VALUE}", words(error))
+        )
     # IntegrityError: two tasks insert the same first row.
     if is_of_world(error) or isinstance(error, exc.IntegrityError):
         return RetriableError(words(error))
@@ -247,4 +249,4 @@ def _engine_error(error: exc.DBAPIError) -> EngineError:
 
 def _moved(*partitions: TopicPartition) -> GenerationFenced:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
-    return GenerationFenced(f"{names}: not where we left it in {OFFSETS.name}; somebody else has it now")
+    return GenerationFenced(f"another task has changed the offsets of {names} in {OFFSETS.name}")

@@ -29,30 +29,43 @@ from engine.record.record import Record
 INSERT_MODES = ("insert", "upsert")
 PK_MODES = ("none", "record_key", "record_value")
 OPTIONS = (
-    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", database_url, secret=True),
-    Option("table.name", "string", REQUIRED, "The table; it must exist."),
+    Option(
+        "connection.url",
+        "string",
+        REQUIRED,
+        "The URL of the database, in SQLAlchemy's format.",
+        database_url,
+        secret=True,
+    ),
+    Option("table.name", "string", REQUIRED, "The table to write to. It must exist."),
     Option(
         "insert.mode",
         "string",
         "insert",
-        "`insert`, or `upsert`: replace the row with the same key.",
+        "`insert`: add a row. `upsert`: add a row, or replace the row with the same primary key.",
         one_of(*INSERT_MODES),
     ),
     Option(
         "pk.mode",
         "string",
         "none",
-        "Where the primary key comes from: none, record_key, record_value.",
+        "The source of the primary key: `none`, `record_key` or `record_value`.",
         one_of(*PK_MODES),
     ),
     Option("pk.fields", "list", (), "The columns of the primary key."),
-    Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
+    Option(
+        "fields.whitelist",
+        "list",
+        (),
+        "The fields of the value to write. If empty, all fields that have a column are written.",
+    ),
     Option(
         "delivery.guarantee",
         "string",
         Delivery.AT_LEAST_ONCE,
-        "`at_least_once`, or `exactly_once`: positions and dead letters are kept in tables of the same database, "
-        "`engine_offsets` and `engine_letters`, which are made if they are missing (SQLite and PostgreSQL).",
+        "`at_least_once` or `exactly_once`. With `exactly_once`, offsets and dead letters are stored in the tables "
+        "`engine_offsets` and `engine_letters` of the same database. Missing tables are created (only SQLite and "
+        "PostgreSQL).",
         one_of(*Delivery),
     ),
     Option(
@@ -115,7 +128,7 @@ class SqlSink:
     def put(self, records: Sequence[Record]) -> None:
         rows, errors = self._rows(records)
         if errors:
-            raise ExceptionGroup("values that are no rows", errors)
+            raise ExceptionGroup("records that can't be converted to rows", errors)
         try:
             with self.writing() as connection:
                 for columns, batch in groupby(rows, frozenset):
@@ -145,18 +158,22 @@ class SqlSink:
         try:
             return sa.Table(name, sa.MetaData(), autoload_with=self.engine)
         except exc.NoSuchTableError:
-            raise ConfigError((("table.name", name, "there is no such table in the database"),)) from None
+            raise ConfigError(
+                (("table.name", name, "is not a table of the database; create the table, or correct the name"),)
+            ) from None
         except exc.DBAPIError as error:
             raise RetriableError(words(error)) from None
 
     def _check_keys(self) -> None:
         missing = [name for name in self._pk_fields if name not in self._columns]
         if missing:
-            raise ConfigError((("pk.fields", ",".join(missing), "the table has no such column"),))
+            raise ConfigError((("pk.fields", ",".join(missing), f"is not a column of the table {self.table.name}"),))
         if self._pk_mode != "none" and not self._pk_fields:
             self._pk_fields = tuple(column.name for column in self.table.primary_key)
         if self._upsert and not self._pk_fields:
-            raise ConfigError((("pk.fields", None, "is required for insert.mode=upsert"),))
+            raise ConfigError(
+                (("pk.fields", None, "is required for insert.mode=upsert, because the table has no primary key"),)
+            )
 
     def _rows(self, records: Sequence[Record]) -> tuple[list[Row], list[RecordError]]:
         rows: list[Row] = []
@@ -176,17 +193,17 @@ class SqlSink:
         if self._pk_mode == "record_key":
             row |= self._key_of(record.key)
         if not row:
-            raise DataError(f"no field of the value is a column of {self.table.name}")
+            raise DataError(f"no field of the value is a column of the table {self.table.name}")
         return row
 
     def _key_of(self, key: Any) -> Row:
         if isinstance(key, Mapping):
             missing = [name for name in self._pk_fields if name not in key]
             if missing:
-                raise DataError(f"the key has no field {', '.join(missing)}")
+                raise DataError(f"the record key does not have the fields {', '.join(missing)} of pk.fields")
             return {name: key[name] for name in self._pk_fields}
         if len(self._pk_fields) != 1:
-            raise DataError(f"the key must have the fields {', '.join(self._pk_fields)}")
+            raise DataError(f"the record key must have the fields {', '.join(self._pk_fields)} of pk.fields")
         return {self._pk_fields[0]: key}
 
     def _statement(self, columns: frozenset[str]) -> sa.Insert:
@@ -200,7 +217,15 @@ class SqlSink:
             return self.table.insert()
         insert = UPSERTS.get(self.engine.dialect.name)
         if insert is None:
-            raise ConfigError((("insert.mode", "upsert", f"is not supported on {self.engine.dialect.name}"),))
+            raise ConfigError(
+                (
+                    (
+                        "insert.mode",
+                        "upsert",
+                        f"is not supported on {self.engine.dialect.name}; use PostgreSQL or SQLite",
+                    ),
+                )
+            )
         statement = insert(self.table)
         rest = {name: statement.excluded[name] for name in sorted(columns.difference(self._pk_fields))}
         keys = list(self._pk_fields)
@@ -224,8 +249,10 @@ class SqlSink:
             return RetriableError(words(error))
         if not errors:
             # Two rows of the batch may collide, or another client has just removed the obstacle. No row can be blamed.
-            return RetriableError("the batch was rejected, but each of its rows alone is accepted")
-        return ExceptionGroup("rows that the database rejects", errors)
+            return RetriableError(
+                "the database rejected the batch but accepts each of its rows; the batch will be retried"
+            )
+        return ExceptionGroup("rows that the database rejected", errors)
 
     def write_row(self, connection: sa.Connection, row: Row) -> None:
         """Write one row, in the connection's transaction."""
@@ -244,7 +271,7 @@ class SqlSink:
 
 def _fields_of(record: Record) -> Mapping[str, Any]:
     if not isinstance(record.value, Mapping):
-        raise DataError(f"a row needs a value with fields, not {type(record.value).__name__}")
+        raise DataError(f"the record value must have fields, but its type is {type(record.value).__name__}")
     return record.value
 
 

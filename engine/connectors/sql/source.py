@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, REQUIRED, Option, Problem, at_least, one_of, read
+from engine.config.options import INT_MAX, REQUIRED, Option, Problem, at_least, no_duplicates, one_of, read
 from engine.connectors.sql.columns import Convert, field_of, select_column, value_of
 from engine.connectors.sql.database import database_url, is_of_world, open_engine, words
 from engine.errors import VALUE, ConfigError, DataError, Message, RetriableError
@@ -18,32 +18,34 @@ from engine.ports import SourcePosition
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 
-
-def _each_once(tables: tuple[str, ...]) -> str | None:
-    twice = sorted({name for name in tables if tables.count(name) > 1})
-    return f"names {', '.join(twice)} more than once" if twice else None
-
-
 OPTIONS = (
-    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", database_url, secret=True),
+    Option(
+        "connection.url",
+        "string",
+        REQUIRED,
+        "The URL of the database, in SQLAlchemy's format.",
+        database_url,
+        secret=True,
+    ),
     Option(
         "table.whitelist",
         "list",
         REQUIRED,
         "The tables to read, as `table` or `schema.table`.",
-        _each_once,
+        no_duplicates,
         aliases=("tables",),
     ),
-    Option("mode", "string", "incrementing", "How new rows are found.", one_of("incrementing")),
+    Option("mode", "string", "incrementing", "The way to find new rows.", one_of("incrementing")),
     Option(
         "incrementing.column.name",
         "string",
         "",
-        "The whole number that grows with each row, unique and never NULL; empty: the only column of the primary key.",
+        "A column with whole numbers that grow with each row. It must be unique and never NULL. If empty, the primary "
+        "key is used, which must have one column.",
     ),
-    Option("topic.prefix", "string", REQUIRED, "Rows go to the topic of this name with the table's behind it."),
-    Option("poll.interval.ms", "int", 5000, "How long to wait when there is nothing new.", at_least(1, INT_MAX)),
-    Option("batch.max.rows", "int", 100, "At most this many rows a poll.", at_least(1, INT_MAX)),
+    Option("topic.prefix", "string", REQUIRED, "The prefix of topic names. The table name follows it."),
+    Option("poll.interval.ms", "int", 5000, "The time between polls when there are no new rows.", at_least(1, INT_MAX)),
+    Option("batch.max.rows", "int", 100, "The maximum number of rows per poll.", at_least(1, INT_MAX)),
 )
 
 
@@ -148,7 +150,10 @@ class SqlSource:
             last = row[place]
             if not isinstance(last, int):
                 raise DataError(
-                    Message(f"{table.column} is {VALUE}, no whole number: its rows have no order", f"{last!r:.60}")
+                    Message(
+                        f"column {table.column} has the value {VALUE}, which is not a whole number",
+                        f"{last!r:.60}",
+                    )
                 )
             records.append(_record(table, row, last))
             table.last = last
@@ -193,9 +198,9 @@ def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | N
     """Reflect a table from the database. Raises ConfigError or RetriableError."""
     schema_name, _, short = name.rpartition(".")
     topic = _topic(values["topic.prefix"], name)
-    wrong = topic_name(topic)
-    if wrong:
-        raise ConfigError((("topic.prefix", values["topic.prefix"], f"{topic} {wrong}"),))
+    problem = topic_name(topic)
+    if problem:
+        raise ConfigError((("topic.prefix", values["topic.prefix"], f"the topic name {topic} {problem}"),))
     table = _reflected(engine, name, schema_name or None, short)
     column = _growing(table, values["incrementing.column.name"])
     dialect = engine.dialect.name
@@ -218,7 +223,9 @@ def _reflected(engine: sa.Engine, name: str, schema: str | None, short: str) -> 
     try:
         return sa.Table(short, sa.MetaData(), schema=schema, autoload_with=engine)
     except exc.NoSuchTableError:
-        raise ConfigError((("table.whitelist", name, "there is no such table in the database"),)) from None
+        raise ConfigError(
+            (("table.whitelist", name, "is not a table of the database; create the table, or correct the name"),)
+        ) from None
     except exc.DBAPIError as error:
         raise RetriableError(words(error)) from None
 
@@ -229,15 +236,19 @@ def _growing(table: sa.Table, name: str) -> sa.Column[Any]:
     if not name:
         keys = list(table.primary_key.columns)
         if len(keys) != 1:
-            raise ConfigError(((option, None, f"is required: the primary key of {table.name} is not one column"),))
+            raise ConfigError(
+                ((option, None, f"is required, because the primary key of {table.name} is not a single column"),)
+            )
         name = keys[0].name
     column = table.columns.get(name)
     if column is None:
-        raise ConfigError(((option, name, f"{table.name} has no such column"),))
+        raise ConfigError(((option, name, f"is not a column of the table {table.name}"),))
     if not isinstance(column.type, sa.Integer):
-        raise ConfigError(((option, name, f"is no whole number in {table.name}, but {column.type}"),))
+        raise ConfigError(
+            ((option, name, f"must be a column of whole numbers; its type in {table.name} is {column.type}"),)
+        )
     if not _is_own_to_each_row(table, column):
-        text = f"is neither the primary key of {table.name} nor unique and NOT NULL: rows would be passed by"
+        text = f"must be the primary key of {table.name}, or unique and NOT NULL; otherwise rows would be missed"
         raise ConfigError(((option, name, text),))
     return column
 
@@ -264,5 +275,7 @@ def _last(offset: SourcePosition | None) -> int | None:
         return None
     last = offset.get("incrementing")
     if not isinstance(last, int) or isinstance(last, bool):
-        raise DataError(f"the committed offset {dict(offset)} has no incrementing number")
+        raise DataError(
+            f"the committed offset {dict(offset)} has no valid `incrementing`; reset or alter the connector's offsets"
+        )
     return last

@@ -25,7 +25,7 @@ class ByteArrayConverter:
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         if schema is not None and schema.type != "BYTES":
-            raise ConversionError(f"a {schema.type} is not BYTES")
+            raise ConversionError(f"ByteArrayConverter writes only BYTES, not {schema.type}")
         if value is None or isinstance(value, bytes):
             return value
-        raise ConversionError(f"a {type(value).__name__} is not bytes")
+        raise ConversionError(f"ByteArrayConverter writes only bytes, not {type(value).__name__}")

@@ -23,7 +23,7 @@ from engine.steps.converters.json_writing import JsonWriteOptions, writer
 from engine.steps.per_schema import once_per_schema
 
 _loads = orjson.loads
-_TOO_DEEP = "is nested too deeply for this process"
+_TOO_DEEP = "the value is nested too deeply"
 
 
 class JsonConverter:

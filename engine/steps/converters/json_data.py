@@ -59,7 +59,9 @@ def _logical(schema: Schema, convert: Callable[[Schema, Any], Any]) -> Reader:
         try:
             return convert(schema, value)
         except (ValueError, OverflowError, ArithmeticError) as error:
-            raise ConversionError(Message(f"{VALUE} is no {schema.name}: {VALUE}", f"{value!r:.60}", error)) from error
+            raise ConversionError(
+                Message(f"{VALUE} is not a valid {schema.name}: {VALUE}", f"{value!r:.60}", error)
+            ) from error
 
     return read
 
@@ -69,7 +71,7 @@ def _null(schema: Schema, replace: bool) -> Any:
         return default_of(schema)
     if schema.optional:
         return None
-    raise ConversionError(f"null for a {schema.type} that is not optional")
+    raise ConversionError(f"the value is null, but its {schema.type} schema is not optional")
 
 
 def _boolean(_schema: Schema, _replace: bool) -> Reader:
@@ -117,8 +119,8 @@ def _array(schema: Schema, replace: bool) -> Reader:
     item = reader(schema.items, replace_null=replace)
 
     def read(value: Any) -> list[Any]:
-        held = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-        return list(map(item, held))
+        items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+        return list(map(item, items))
 
     return read
 
@@ -129,7 +131,9 @@ def _map(schema: Schema, replace: bool) -> Reader:
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ConversionError(Message(f"{VALUE} is no MAP: with text as keys that is an object", f"{value!r:.60}"))
+            raise ConversionError(
+                Message(f"{VALUE} is not a valid MAP: with STRING keys it must be a JSON object", f"{value!r:.60}")
+            )
         return {key: item(part) for key, part in value.items()}
 
     return read if schema.keys.type == "STRING" else _pairs(schema.keys, item, replace)
@@ -142,16 +146,19 @@ def _pairs(schema: Schema, item: Reader, replace: bool) -> Reader:
     def read(value: Any) -> dict[Any, Any]:
         if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
             raise ConversionError(
-                Message(f"{VALUE} is no MAP: with other keys than text that is a list of pairs", f"{value!r:.60}")
+                Message(
+                    f"{VALUE} is not a valid MAP: without STRING keys it must be a JSON array of pairs",
+                    f"{value!r:.60}",
+                )
             )
         keys = [of_key(key) for key, _ in value]
         items = [item(part) for _, part in value]
         if crowded(keys):
-            raise ConversionError("a MAP with so many keys of one hash can't be held")
+            raise ConversionError("the MAP has too many keys with the same hash")
         try:
             return dict(zip(keys, items, strict=True))
         except TypeError as error:
-            raise ConversionError(f"a MAP with {schema.type} keys can't be held") from error
+            raise ConversionError(f"a MAP with {schema.type} keys is not supported") from error
 
     return read
 
@@ -161,19 +168,19 @@ def _struct(schema: Schema, replace: bool) -> Reader:
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ConversionError(Message(f"{VALUE} is no STRUCT", f"{value!r:.60}"))
-        held = {}
+            raise ConversionError(Message(f"{VALUE} is not a valid STRUCT: it must be a JSON object", f"{value!r:.60}"))
+        struct = {}
         part_of = value.get
         for name, as_they_are, convert in rows:
             part = part_of(name)
             if type(part) in as_they_are:
-                held[name] = part
+                struct[name] = part
                 continue
             try:
-                held[name] = convert(part)
+                struct[name] = convert(part)
             except ConversionError as error:
                 raise ConversionError(Message(f"field {name}: {VALUE}", error)) from error
-        return held
+        return struct
 
     return read
 
@@ -191,9 +198,9 @@ def _row(field: Field, replace: bool) -> tuple[str, frozenset[type], Reader]:
     read = reader(schema, replace_null=replace)
 
     def checked(value: Any) -> Any:
-        found = read(value)
-        _check_nulls(schema, found)
-        return found
+        default = read(value)
+        _check_nulls(schema, default)
+        return default
 
     return field.name, frozenset(same), checked
 
@@ -202,7 +209,9 @@ def _check_nulls(schema: Schema, value: Any) -> None:
     """Check that a STRUCT has no null where the schema is not optional."""
     if value is None:
         if not schema.optional:
-            raise ConversionError(f"null, or another type, for a {schema.type} that is not optional")
+            raise ConversionError(
+                f"the value is null or has a wrong type, but its {schema.type} schema is not optional"
+            )
     elif schema.type == "ARRAY" and schema.items is not None:
         for item in _container(schema, value, list):
             _check_nulls(schema.items, item)
@@ -215,7 +224,7 @@ def _check_nulls(schema: Schema, value: Any) -> None:
 def _container(schema: Schema, value: Any, kind: type) -> Any:
     """Return the value of a MAP or an ARRAY. Raises ConversionError if it was read as a logical type."""
     if not isinstance(value, kind):
-        raise ConversionError(f"{schema.name} is no {schema.type}")
+        raise ConversionError(f"the logical type {schema.name} can't be used with {schema.type}")
     return value
 
 
@@ -225,14 +234,16 @@ def _base64(text: str) -> bytes:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
         if not _QUARTETS.fullmatch(text):
-            raise ConversionError(f"BYTES are not base64: {error}") from error  # the error quotes none of the bytes
+            raise ConversionError(
+                f"the value of a BYTES schema is not valid base64: {error}"
+            ) from error  # the error quotes none of the bytes
     return b"".join(map(base64.b64decode, _QUARTET.findall(text)))
 
 
 def _decimal(schema: Schema, value: Any) -> Decimal | None:
     match value:
         case bool():
-            raise ValueError(Message("it is true or false"))
+            raise ValueError(Message("it is a boolean"))
         case float():
             raise InexactNumber
         case int() | Decimal():
@@ -242,10 +253,10 @@ def _decimal(schema: Schema, value: Any) -> Decimal | None:
             if not data:
                 raise ValueError(Message("it is empty"))
             if len(data) > _MAX_DECIMAL:
-                raise ValueError(Message(f"it has {len(data)} bytes, which are more than {_MAX_DECIMAL}"))
+                raise ValueError(Message(f"it has {len(data)} bytes; the maximum is {_MAX_DECIMAL}"))
             sign, digits, _ = Decimal(int.from_bytes(data, signed=True)).as_tuple()
             return Decimal((sign, digits, -scale_of(schema)))
-    raise ValueError(Message("it is neither number nor text"))
+    raise ValueError(Message("it is neither a number nor a string"))
 
 
 def scale_of(schema: Schema) -> int:
@@ -262,7 +273,7 @@ def _date(_: Schema, value: Any) -> date:
 
 def _time(_: Schema, value: Any) -> time:
     if not 0 <= _int32(value) < DAY_MS:
-        raise ValueError(Message("a day has not so many milliseconds"))
+        raise ValueError(Message(f"a time of day must be between 0 and {DAY_MS - 1} ms"))
     return (EPOCH + timedelta(milliseconds=value)).time()
 
 
@@ -272,12 +283,12 @@ def _timestamp(_: Schema, value: Any) -> datetime:
             raise InexactNumber
         case int() if not isinstance(value, bool):
             return EPOCH + timedelta(milliseconds=narrow(value, 64))
-    raise ValueError(Message("it is no whole number"))
+    raise ValueError(Message("it is not a whole number"))
 
 
 def _int32(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) <= value < 2**31:
-        raise ValueError(Message("it is no INT32"))
+        raise ValueError(Message("it is not an INT32"))
     return value
 
 

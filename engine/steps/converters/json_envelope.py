@@ -77,13 +77,13 @@ class Envelopes:
         """Return the content of a parsed envelope. Raises ConversionError, and InexactNumber like `reader`."""
         if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
             raise ConversionError(
-                'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
+                'the JSON must have exactly the fields "schema" and "payload"; for plain JSON, set schemas.enable=false'
             )
-        known = self._know(value["schema"])
+        known = self._cached_schema(value["schema"])
         self._keep_start(topic, data, known)
         return known.schema, known.read(value["payload"])
 
-    def _know(self, row: Any) -> _CachedSchema:
+    def _cached_schema(self, row: Any) -> _CachedSchema:
         try:
             key = orjson.dumps(row)
         except TypeError:  # lone surrogates, numbers read exactly

@@ -23,16 +23,16 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     """Return the schema; None for null. Raises ConversionError, and Inexact like a `reader`."""
     if row is None:
         return None
-    told = row.get("type") if isinstance(row, dict) else None
-    kind = _TYPES.get(told) if isinstance(told, str) else None
+    type_name = row.get("type") if isinstance(row, dict) else None
+    kind = _TYPES.get(type_name) if isinstance(type_name, str) else None
     if kind is None:
-        raise ConversionError(Message(f"the envelope's schema has no known type: {VALUE}", str(row)[:100]))
+        raise ConversionError(Message(f"the schema of the envelope has an unknown type: {VALUE}", str(row)[:100]))
     schema = Schema(
         kind,
         optional=row.get("optional") is True,
-        name=_told(row, "name", str),
-        version=narrow(row["version"], 32) if _told(row, "version", int) is not None else None,
-        doc=_told(row, "doc", str),
+        name=_property_of(row, "name", str),
+        version=narrow(row["version"], 32) if _property_of(row, "version", int) is not None else None,
+        doc=_property_of(row, "doc", str),
         fields=_fields(row) if kind == "STRUCT" else (),
         items=_inner(row, "items" if kind == "ARRAY" else "values") if kind in {"ARRAY", "MAP"} else None,
         keys=_inner(row, "keys") if kind == "MAP" else None,
@@ -44,7 +44,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     if kind == "STRUCT" and default is not None:
         raise ConversionError("a struct schema can't have a default")
     if default is None and not schema.optional:
-        raise ConversionError(f"the default of a {kind} schema is null, or of another type")
+        raise ConversionError(f"the default of the {kind} schema is null or has a wrong type")
     return msgspec.structs.replace(schema, default=default)
 
 
@@ -66,17 +66,17 @@ def write(schema: Schema, how: JsonWriteOptions) -> dict[str, Any]:
     return row
 
 
-def _told(row: dict[str, Any], name: str, kind: type) -> Any:
+def _property_of(row: dict[str, Any], name: str, kind: type) -> Any:
     """Return a property of the schema. A value of another type counts as missing, as in Kafka Connect."""
     value = row.get(name)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def _parameters(row: dict[str, Any]) -> dict[str, str] | None:
-    found = _told(row, "parameters", dict)
-    if found and not all(isinstance(value, str) for value in found.values()):
-        raise ConversionError("a parameter of the envelope's schema is no text")
-    return found or None
+    parameters = _property_of(row, "parameters", dict)
+    if parameters and not all(isinstance(value, str) for value in parameters.values()):
+        raise ConversionError("a parameter of the envelope's schema is not a string")
+    return parameters or None
 
 
 def _fields(row: dict[str, Any]) -> tuple[Field, ...]:
@@ -85,7 +85,7 @@ def _fields(row: dict[str, Any]) -> tuple[Field, ...]:
         raise ConversionError("the envelope's struct schema has no list of fields")
     fields = tuple(_field(one) for one in rows)
     if len({field.name for field in fields}) < len(fields):
-        raise ConversionError("a field of the envelope's schema comes twice")
+        raise ConversionError("the envelope's schema contains a field twice")
     return fields
 
 
@@ -100,5 +100,5 @@ def _field(row: Any) -> Field:
 def _inner(row: dict[str, Any], name: str) -> Schema:
     schema = read(row.get(name))
     if schema is None:
-        raise ConversionError(f"the envelope's {row['type']} schema does not say its {name}")
+        raise ConversionError(f"the envelope's {row['type']} schema has no {name}")
     return schema

@@ -41,14 +41,14 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
     if not data.strip(_BLANK_BYTES):
         return None
     if str(refusal).startswith(_CUT_OFF):
-        raise ConversionError(f"{len(data)} bytes are not JSON: {refusal}") from refusal
+        raise ConversionError(f"the data is not valid JSON ({len(data)} bytes): {refusal}") from refusal
     text, rest = _decoded(data)
     try:
         text = _TOKEN.sub(_without_zeros, text.lstrip(_BLANK))
         value, end = _DECODER.raw_decode(text)
         _check_end(value, text[end : end + 1] or rest)
     except (ValueError, RecursionError):
-        raise ConversionError(f"{len(data)} bytes are not JSON: {refusal}") from refusal
+        raise ConversionError(f"the data is not valid JSON ({len(data)} bytes): {refusal}") from refusal
     return value
 
 
@@ -70,7 +70,7 @@ def _again(decoder: json.JSONDecoder, data: bytes) -> Any:
     try:
         return decoder.raw_decode(_TOKEN.sub(_without_zeros, text.lstrip(_BLANK)))[0]
     except (ValueError, RecursionError) as error:
-        raise ConversionError(Message(f"{len(data)} bytes are not JSON: {VALUE}", error)) from error
+        raise ConversionError(Message(f"the data is not valid JSON ({len(data)} bytes): {VALUE}", error)) from error
 
 
 def check_depth(data: bytes) -> None:
@@ -78,11 +78,13 @@ def check_depth(data: bytes) -> None:
     if data[-TAIL:].strip(bytes(CLOSING)):
         return
     depth = 0
-    for found in _BRACKET.finditer(data):
-        bracket = found[0]
+    for match in _BRACKET.finditer(data):
+        bracket = match[0]
         depth += (bracket in b"[{") - (bracket in b"]}")
         if depth > MAX_DEPTH:
-            raise ConversionError(f"{len(data)} bytes are not JSON: nested deeper than {MAX_DEPTH} levels")
+            raise ConversionError(
+                f"the data is not valid JSON ({len(data)} bytes): nested deeper than {MAX_DEPTH} levels"
+            )
 
 
 def _decoded(data: bytes) -> tuple[str, bytes]:
@@ -117,7 +119,7 @@ def _without_zeros(token: re.Match[str]) -> str:
     if text.startswith('"'):
         return text
     if len(text) > MAX_NUMBER:
-        raise ValueError(Message(f"a number of {len(text)} characters"))
+        raise ValueError(Message(f"a number has {len(text)} characters; the maximum is {MAX_NUMBER}"))
     sign = "-" if text.startswith("-") else ""
     digits = text.removeprefix("-")
     kept = digits.lstrip("0")
@@ -141,13 +143,13 @@ def _check_end(value: Any, follows: str | bytes) -> None:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(Message(f"{constant} is no JSON"))
+    raise ValueError(Message(f"{constant} is not allowed in JSON"))
 
 
 def _decimal(text: str) -> Decimal:
     exponent = re.split("[eE]", text)[-1] if "e" in text.lower() else "0"
     if abs(int(exponent)) > _MAX_EXPONENT:
-        raise ValueError(Message(f"an exponent of {VALUE}", exponent))
+        raise ValueError(Message(f"the exponent {VALUE} is too large", exponent))
     return Decimal(text)
 
 

@@ -92,7 +92,7 @@ def _by_hand(tree: Any) -> str:
             case int() if not isinstance(top, bool):
                 out.append(str(top))
             case dict() | list() if depth == MAX_DEPTH:
-                raise ConversionError(f"is nested too deeply for JSON: more than {MAX_DEPTH} levels")
+                raise ConversionError(f"the value is nested too deeply for JSON; the maximum is {MAX_DEPTH} levels")
             case dict() if all(isinstance(key, str) for key in top):
                 parts = [part for key, item in top.items() for part in (_COMMA, key, _COLON, item)]
                 left += [(depth + 1, part) for part in reversed([_JsonSyntax("{"), *parts[1:], _JsonSyntax("}")])]

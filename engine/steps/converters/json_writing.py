@@ -47,12 +47,12 @@ def writer(schema: Schema | None, how: JsonWriteOptions) -> Writer:
             elif schema.optional:
                 return None
             else:
-                raise ConversionError(f"null for a {schema.type} that is not optional")
+                raise ConversionError(f"the value is null, but its {schema.type} schema is not optional")
         try:
             return write(value)
         except (TypeError, ValueError) as error:
             raise ConversionError(
-                Message(f"{VALUE} is no {schema.name or schema.type}: {VALUE}", f"{value!r:.60}", error)
+                Message(f"{VALUE} is not a valid {schema.name or schema.type}: {VALUE}", f"{value!r:.60}", error)
             ) from error
 
     return checked
@@ -60,7 +60,7 @@ def writer(schema: Schema | None, how: JsonWriteOptions) -> Writer:
 
 def _of(kind: type | tuple[type, ...], value: Any) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(Message(f"it is a {type(value).__name__}"))
+        raise TypeError(Message(f"its type is {type(value).__name__}"))
     return value
 
 
@@ -73,7 +73,7 @@ def _integer(schema: Schema, _how: JsonWriteOptions) -> Writer:
 
     def write(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(Message(f"it is a {type(value).__name__}"))
+            raise TypeError(Message(f"its type is {type(value).__name__}"))
         if not -half <= value < half:
             raise ValueError(Message(f"it needs more than {BITS[schema.type]} bits"))
         return value
@@ -84,7 +84,7 @@ def _integer(schema: Schema, _how: JsonWriteOptions) -> Writer:
 def _floating(_schema: Schema, _how: JsonWriteOptions) -> Writer:
     def write(value: Any) -> Any:
         if isinstance(value, bool):
-            raise TypeError(Message("it is a bool"))
+            raise TypeError(Message("its type is bool"))
         return java_float(float(_of((int, float), value)))
 
     return write
@@ -100,7 +100,7 @@ def _map(schema: Schema, how: JsonWriteOptions) -> Writer:
 
     def write(value: Any) -> Any:
         if schema.keys is None:
-            raise ValueError(Message("its schema has no type of its keys"))
+            raise ValueError(Message("its schema has no key type"))
         rows = [(key, write_item(item)) for key, item in _of(dict, value).items()]
         if schema.keys.type == "STRING":
             return {_of(str, key): item for key, item in rows}
@@ -146,9 +146,11 @@ def _decimal(schema: Schema, how: JsonWriteOptions) -> Writer:
         if how.numeric:
             return orjson.Fragment(str(value))
         if -int(exponent) != scale_of(schema):
-            raise ValueError(Message(f"its scale is {-int(exponent)}, its schema's {scale_of(schema)}"))
+            raise ValueError(
+                Message(f"its scale is {-int(exponent)}, but the scale of its schema is {scale_of(schema)}")
+            )
         if len(digits) > _MAX_DIGITS:
-            raise ValueError(Message(f"it has {len(digits)} digits, which are more than {_MAX_DIGITS}"))
+            raise ValueError(Message(f"it has {len(digits)} digits; the maximum is {_MAX_DIGITS}"))
         number = int(Decimal((sign, digits, 0)))
         size = (number if number >= 0 else ~number).bit_length() // 8 + 1
         return base64.b64encode(number.to_bytes(size, signed=True)).decode()

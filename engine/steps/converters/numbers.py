@@ -34,25 +34,27 @@ class PrimitiveConverter:
         if data is None:
             return self._schema, None
         if len(data) != self._format.size:
-            raise ConversionError(f"{len(data)} bytes are no {self._schema.type}: it has {self._format.size}")
+            raise ConversionError(
+                f"the size in bytes of {self._schema.type} data must be {self._format.size}, not {len(data)}"
+            )
         value = self._format.unpack(data)[0]
         if self._schema.type != "BOOLEAN":
             return self._schema, shortest_float32(value) if self._schema.type == "FLOAT32" else value
         if value > 1:
-            raise ConversionError(Message(f"the byte {VALUE} is no BOOLEAN: that is 0 or 1", str(value)))
+            raise ConversionError(Message(f"the byte {VALUE} is not a valid BOOLEAN, which is 0 or 1", str(value)))
         return self._schema, value == 1
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         """Return the bytes. Without a schema, integers are INT64, others FLOAT64. Raises ConversionError."""
-        told = schema.type if schema is not None else None
-        if value is None and (self._schema.type != "BOOLEAN" or told in {None, "BOOLEAN"}):
+        schema_type = schema.type if schema is not None else None
+        if value is None and (self._schema.type != "BOOLEAN" or schema_type in {None, "BOOLEAN"}):
             return None
-        kind = told or type_of(value)
+        kind = schema_type or type_of(value)
         if kind != self._schema.type:
-            raise ConversionError(f"a {kind or type(value).__name__} is no {self._schema.type}")
+            raise ConversionError(f"the converter writes only {self._schema.type}, not {kind or type(value).__name__}")
         try:
             return self._format.pack(value)
         except (struct.error, OverflowError) as error:
             raise ConversionError(
-                Message(f"{VALUE} is no {self._schema.type}: {VALUE}", f"{value!r:.60}", error)
+                Message(f"{VALUE} is not a valid {self._schema.type}: {VALUE}", f"{value!r:.60}", error)
             ) from error

@@ -48,8 +48,8 @@ def number_of(token: str) -> Typed | None:
     """
     if token.isdecimal() and len(token) <= _SURE_DIGITS:
         return _integer(int(token))
-    found = _NUMBER.fullmatch(token)
-    if found is None or abs(int(found[1] or 0)) > _MAX_EXPONENT:
+    match = _NUMBER.fullmatch(token)
+    if match is None or abs(int(match[1] or 0)) > _MAX_EXPONENT:
         return None
     number = Decimal(token)
     exponent = int(number.as_tuple().exponent)
@@ -69,10 +69,10 @@ def moment_of(text: str) -> Typed | None:
     """Parse an ISO date, time of day or both. Moments that Python can't represent stay text."""
     text = text.replace("\\:", ":")
     pattern, schema = _TEMPORAL.get(len(text), (None, DATE))
-    found = pattern.match(text) if pattern else None
-    if found is None:
+    match = pattern.match(text) if pattern else None
+    if match is None:
         return None
-    parts = [int(part) for part in found.groups()]
+    parts = [int(part) for part in match.groups()]
     year, month, day = parts[:3] if schema != TIME else (1970, 1, 1)
     hours, minutes, seconds, ms = parts[-4:] if schema != DATE else (0, 0, 0, 0)
     try:  # like Kafka, carry over: a 13th month is next January, a 61st minute belongs to the next hour
@@ -93,7 +93,7 @@ def moment_from(schema: Schema, number: int) -> date | time:
     if schema == DATE:
         return moment.date()
     if not 0 <= number < DAY_MS:
-        raise OverflowError(Message("a day has not so many milliseconds"))
+        raise OverflowError(Message(f"a time of day must be between 0 and {DAY_MS - 1} ms"))
     return moment.time()
 
 

@@ -38,7 +38,7 @@ class StringConverter:
         try:
             "".encode(encoding)
         except (LookupError, ValueError):
-            return [("converter.encoding", encoding, "is no known character set")]
+            return [("converter.encoding", encoding, "is not a known character set")]
         return []
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
@@ -51,7 +51,9 @@ class StringConverter:
         try:
             return STRING, data.decode(_byte_order(self._encoding, data) if self._marked else self._encoding)
         except UnicodeDecodeError as error:
-            raise ConversionError(f"is not {self._encoding} text: {error.reason} at byte {error.start}") from error
+            raise ConversionError(
+                f"the bytes are not valid {self._encoding} text: {error.reason} at byte {error.start}"
+            ) from error
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         if value is None:
@@ -100,6 +102,6 @@ def _encode(write: Callable[[Schema | None, Any], str], schema: Schema | None, v
     try:
         return write(schema, value).encode(encoding)
     except UnicodeEncodeError as error:
-        raise ConversionError(f"can't be written as {encoding}: {error.reason}") from error
+        raise ConversionError(f"the value can't be encoded as {encoding}: {error.reason}") from error
     except (TypeError, OverflowError, RecursionError) as error:
-        raise ConversionError(Message(f"can't be written as text: {VALUE}", error)) from error
+        raise ConversionError(Message(f"the value can't be written as text: {VALUE}", error)) from error

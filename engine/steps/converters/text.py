@@ -78,7 +78,7 @@ def _scalar(value: Any) -> str:
             return str(value)
         case float():
             return float_text(value)
-    raise TypeError(Message(f"a {type(value).__name__} has no text"))
+    raise TypeError(Message(f"a value of type {type(value).__name__} can't be written as text"))
 
 
 _Row = tuple[Schema | None, Any, Schema | None, Any]
@@ -88,8 +88,8 @@ def _rows(schema: Schema | None, value: dict[Any, Any]) -> list[_Row]:
     if schema is None or schema.type != "STRUCT":
         keys, items = (schema.keys, schema.items) if schema else (None, None)
         return [(keys, key, items, item) for key, item in value.items()]
-    held = ((field, value.get(field.name)) for field in schema.fields)
-    return [(None, field.name, field.schema, field.schema.default if item is None else item) for field, item in held]
+    pairs = ((field, value.get(field.name)) for field in schema.fields)
+    return [(None, field.name, field.schema, field.schema.default if item is None else item) for field, item in pairs]
 
 
 def _pair(write: Callable[..., str], row: _Row, between: str, **how: bool) -> str:

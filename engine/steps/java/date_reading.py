@@ -28,7 +28,7 @@ class DateParser:
     def literal(self, literal: str) -> None:
         """Consume exactly this literal."""
         if not self._text.startswith(literal, self._place):
-            raise ValueError(Message(f"has no {literal!r} at {self._place}"))
+            raise ValueError(Message(f"has no {literal!r} at index {self._place}"))
         self._place += len(literal)
 
     def field(self, letter: str, count: int, *, abuts: bool) -> None:
@@ -37,7 +37,7 @@ class DateParser:
         while self._text[self._place : self._place + 1] in {" ", "\t"}:
             self._place += 1
         if self._place >= len(self._text):
-            raise ValueError(Message(f"ends before {letter * count}"))
+            raise ValueError(Message(f"ends before the field {letter * count}"))
         name = _SAME_FIELD.get(letter, letter)
         if letter in "zZ":
             value = self._zone()
@@ -92,13 +92,13 @@ class DateParser:
     def _word(self, words: dict[str, int], start: int) -> int:
         word = longest(words, self._text, start)
         if word is None:
-            raise ValueError(Message(f"has at {start} none of {', '.join(words)}"))
+            raise ValueError(Message(f"has an unknown word at index {start}; known words: {', '.join(words)}"))
         self._place = start + len(word)
         return words[word]
 
     def _numeric(self, letter: str, count: int, end: int | None) -> int:
         if end is not None and end > len(self._text):
-            raise ValueError(Message(f"ends within {letter * count}"))
+            raise ValueError(Message(f"ends within the field {letter * count}"))
         start = self._place
         value = self._number(end)
         if letter == "y" and count <= 2 and self._place - start == 2 and self._text[start].isdecimal():
@@ -119,7 +119,7 @@ class DateParser:
         while text[last : last + 1].isdecimal():
             last += 1
         if last == first:
-            raise ValueError(Message(f"has no number at {self._place}"))
+            raise ValueError(Message(f"has no number at index {self._place}"))
         number = int(text[self._place : last])
         self._place = last
         if not LONG_MIN <= number <= LONG_MAX:
@@ -143,7 +143,7 @@ class DateParser:
             self._place += 1
             return 0
         if self._text[self._place] not in "+-":
-            raise ValueError(Message(f"has no time zone at {self._place}"))
+            raise ValueError(Message(f"has no time zone at index {self._place}"))
         return self._offset(count, colon=count == 3)
 
     def _offset(self, count: int, *, colon: bool) -> int:
@@ -151,18 +151,20 @@ class DateParser:
         place = self._place + 1
         digits = 2 if _digits(self._text, place, 2) else 1
         if not _digits(self._text, place, digits) or (digits == 1 and (count > 0 or not colon)):
-            raise ValueError(Message(f"has no hours of a time zone at {place}"))
+            raise ValueError(Message(f"has no hours of the time zone at index {place}"))
         hours, place = int(self._text[place : place + digits]), place + digits
         minutes = 0
         if count != 1:
             if colon and self._text[place : place + 1] != ":":
-                raise ValueError(Message(f"has no colon in the time zone at {place}"))
+                raise ValueError(Message(f"has no colon in the time zone at index {place}"))
             place += colon
             if not _digits(self._text, place, 2):
-                raise ValueError(Message(f"has no minutes of a time zone at {place}"))
+                raise ValueError(Message(f"has no minutes of the time zone at index {place}"))
             minutes, place = int(self._text[place : place + 2]), place + 2
         if hours > 23 or minutes > 59:
-            raise ValueError(Message(f"has a time zone of {VALUE} hours and {VALUE} minutes", str(hours), str(minutes)))
+            raise ValueError(
+                Message(f"has an invalid time zone of {VALUE} hours and {VALUE} minutes", str(hours), str(minutes))
+            )
         self._place = place
         return sign * (hours * 60 + minutes)
 

@@ -21,5 +21,5 @@ ZONE_HOURS = {
 
 def longest(words: dict[str, int], text: str, place: int) -> str | None:
     """Return the longest of the words at this index of the text, ignoring case."""
-    found = [word for word in words if text[place : place + len(word)].lower() == word.lower()]
-    return max(found, key=len, default=None)
+    matching = [word for word in words if text[place : place + len(word)].lower() == word.lower()]
+    return max(matching, key=len, default=None)

@@ -96,7 +96,7 @@ def _quoted(pattern: str, place: int) -> tuple[str, int]:
     while True:
         part, quote, _ = pattern[place:].partition("'")
         if not quote:
-            raise ValueError("has a quote that is never closed")
+            raise ValueError("has an opening quote without a closing quote")
         text, place = text + part, place + len(part) + 1
         if pattern[place : place + 1] != "'":
             return text, place
@@ -105,10 +105,10 @@ def _quoted(pattern: str, place: int) -> tuple[str, int]:
 
 def _letter(letter: str, count: int) -> PatternField:
     if letter not in _WRITE:
-        known = "that Java knows but this engine does not" if letter in "wWFY" else "that is none of Java's"
-        raise ValueError(f"has the letter {letter}, {known}; supported are {' '.join(_WRITE)}")
+        reason = "which the engine does not support" if letter in "wWFY" else "which is not a pattern letter"
+        raise ValueError(f"has the letter {letter}, {reason}; supported letters: {' '.join(_WRITE)}")
     if letter == "X" and count > 3:
-        raise ValueError(f"has {'X' * count}: there are X, XX and XXX")
+        raise ValueError(f"has {'X' * count}; use X, XX or XXX")
     return PatternField(letter, count)
 
 

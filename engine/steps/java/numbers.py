@@ -34,7 +34,7 @@ def narrow(number: int, bits: int) -> int:
 def long_of(number: Decimal) -> int:
     """`BigDecimal.longValue`: drop the fraction, keep 64 bits. Raises ValueError for non-finite numbers."""
     if not number.is_finite():
-        raise ValueError(Message(f"{VALUE} is no whole number", str(number)))
+        raise ValueError(Message(f"{VALUE} is not a whole number", str(number)))
     if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LONG_BITS:
         return 0  # no digits before the point, or a multiple of 10^64, whose lowest 64 bits are zero
     return narrow(int(number), _LONG_BITS)
@@ -44,7 +44,7 @@ def integer_of(text: str, bits: int) -> int:
     """`Integer.parseInt` and similar. Raises ValueError."""
     half = 1 << (bits - 1)
     if not _INTEGER.fullmatch(text) or not -half <= int(text) < half:
-        raise ValueError(Message(f"{VALUE} is no whole number of {bits} bits", f"{text!r:.80}"))
+        raise ValueError(Message(f"{VALUE} is not a whole number of {bits} bits", f"{text!r:.80}"))
     return int(text)
 
 
@@ -53,14 +53,14 @@ def float_of(text: str) -> float:
     trimmed = text.strip(_BLANK)
     if _WORD.fullmatch(trimmed):
         return float(trimmed)
-    found = _FLOATING.fullmatch(trimmed)
-    if found:
-        return float(found[1])
-    found = _HEXADECIMAL.fullmatch(trimmed)
-    if not found:
-        raise ValueError(Message(f"{VALUE} is no number", f"{text!r:.80}"))
+    match = _FLOATING.fullmatch(trimmed)
+    if match:
+        return float(match[1])
+    match = _HEXADECIMAL.fullmatch(trimmed)
+    if not match:
+        raise ValueError(Message(f"{VALUE} is not a number", f"{text!r:.80}"))
     try:
-        return float.fromhex(found[1])
+        return float.fromhex(match[1])
     except OverflowError:
         return math.copysign(math.inf, -1 if trimmed.startswith("-") else 1)
 
@@ -68,7 +68,7 @@ def float_of(text: str) -> float:
 def decimal_of(text: str) -> Decimal:
     """`new BigDecimal(text)`. Raises ValueError."""
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(Message(f"{VALUE} is no number", f"{text!r:.80}"))
+        raise ValueError(Message(f"{VALUE} is not a number", f"{text!r:.80}"))
     return Decimal(text)
 
 

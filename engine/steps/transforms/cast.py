@@ -62,15 +62,16 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
         text = configs.get("spec", "")
         spec = tuple(part.strip() for part in text.split(",") if part.strip())
         if not spec:
-            return [("spec", text, "names no field and no type")]
+            return [("spec", text, "is empty; write field:type pairs or one type")]
         if any(":" not in part for part in spec) and len(spec) > 1:
-            return [("spec", text, "is either one type for the whole value or a list of field:type")]
+            return [("spec", text, "must be one type for the whole value or a list of field:type pairs")]
         if any(part.count(":") > 1 for part in spec):
-            return [("spec", text, "has more than one colon in a pair")]
+            return [("spec", text, "has more than one colon in a pair; write field:type")]
         kinds = [part.rpartition(":")[2].strip().lower() for part in spec]
-        wrong = [kind for kind in kinds if kind not in _CASTS]
+        unknown = [kind for kind in kinds if kind not in _CASTS]
         return [
-            ("spec", text, f"{kind or 'nothing'} is no type to cast to{nearest(kind, list(_CASTS))}") for kind in wrong
+            ("spec", text, f"{kind or 'an empty name'} is not a supported type{nearest(kind, list(_CASTS))}")
+            for kind in unknown
         ]
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -106,7 +107,7 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
             try:
                 fields[name] = cast(part)
             except (ValueError, OverflowError) as error:
-                raise _unfit(name, kind, part) from error
+                raise _cast_error(name, kind, part) from error
         return fields
 
     def _planned(self, schema: Schema) -> tuple[Schema, tuple[_Row, ...]]:
@@ -124,11 +125,11 @@ def _whole_schema(schema: Schema, kind: str) -> Schema:
 
     It keeps its name and documentation, unless the name is that of a logical type that no longer applies.
     """
-    found = _schema(schema, kind)
+    target = _schema(schema, kind)
     if schema.name is not None and schema.name.startswith(_LOGICAL_NAMES):
-        return found
+        return target
     name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
-    return msgspec.structs.replace(found, name=name, version=version, doc=doc, parameters=parameters)
+    return msgspec.structs.replace(target, name=name, version=version, doc=doc, parameters=parameters)
 
 
 def _schema(schema: Schema, kind: str) -> Schema:
@@ -149,19 +150,19 @@ def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
     if isinstance(value, _LOGICAL) and schema is not None:
         value = value if kind == "string" else _number(value)
     elif type_of(value) in {None, "ARRAY", "STRUCT"}:
-        found = type_of(value) or type(value).__name__
-        raise TransformError(f"{_where(name)} is a {found}, which can't be cast to {kind}")
+        type_name = type_of(value) or type(value).__name__
+        raise TransformError(f"{_where(name)} has the type {type_name}, which can't be cast to {kind}")
     elif isinstance(value, bytes) and kind != "string":
-        raise TransformError(f"{_where(name)} is BYTES, which can't be cast to {kind}")
+        raise TransformError(f"{_where(name)} has the type BYTES, which can't be cast to {kind}")
     elif schema is not None and schema.type == "FLOAT32" and kind != "string":
         value = float32(value)
     try:
         return _CASTS[kind](value)
     except (ValueError, OverflowError) as error:
-        raise _unfit(name, kind, value) from error
+        raise _cast_error(name, kind, value) from error
 
 
-def _unfit(name: str, kind: str, value: Any) -> TransformError:
+def _cast_error(name: str, kind: str, value: Any) -> TransformError:
     return TransformError(Message(f"{_where(name)}: {VALUE} can't be cast to {kind}", f"{value!r:.80}"))
 
 

@@ -66,7 +66,7 @@ class ExtractField:
             need_dict(schema, value, _PURPOSE)
         for name in self._path:
             if schema.type != "STRUCT":
-                raise TransformError(f"{shown(self._path)} leads through a {schema.type}, which has no fields")
+                raise TransformError(f"the path {shown(self._path)} goes through a {schema.type}, which has no fields")
             field = field_of(schema, name)
             if field is None:
                 raise TransformError(f"the schema has no field {shown(self._path)}")

@@ -34,9 +34,7 @@ def _wrapped(path: str, text: str) -> tuple[str, str | None]:
         end = text.find(_TICK, end + 1)
     if end < 0:
         place = len(path) - len(text)
-        raise ValueError(
-            f"has a backtick at {place} that is never closed; a backslash before it makes it part of a name"
-        )
+        raise ValueError(f"has no closing backtick for the one at index {place}; write \\` for a backtick in a name")
     return text[1:end].replace("\\`", _TICK), text[end + 2 :] if end + 1 < len(text) else None
 
 

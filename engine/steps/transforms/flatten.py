@@ -68,7 +68,9 @@ class Flatten:
                 elif type_of(part) is not None:
                     fields[prefix + name] = part
                 else:
-                    raise TransformError(f"field {prefix}{name} is a {type(part).__name__}, which is not Connect data")
+                    raise TransformError(
+                        f"field {prefix}{name} has the type {type(part).__name__}, which Connect does not support"
+                    )
             else:
                 if not waiting:
                     return
@@ -87,7 +89,7 @@ class Flatten:
                 budget[0] = _spend(budget[0], below, len(inner.fields))
                 yield from self._fields(inner, below, budget, optional=may_be_null)
             elif inner.type == "MAP":
-                raise TransformError(f"field {name} is a MAP, which can't be flattened with a schema")
+                raise TransformError(f"field {name} is a MAP, which can't be flattened if the record has a schema")
             else:
                 yield Field(name, msgspec.structs.replace(inner, optional=may_be_null))
 
@@ -111,5 +113,5 @@ def _spend(budget: int, prefix: str, names: int) -> int:
     """
     left = budget - len(prefix) * (names + 1)
     if left < 0:
-        raise TransformError(f"its flattened names have more than {_MAX_NAMES} characters together")
+        raise TransformError(f"the flattened field names have more than {_MAX_NAMES} characters in total")
     return left

@@ -38,7 +38,13 @@ class HeaderFrom:
         fields, headers = (convert("list", configs.get(name, "")) for name in ("fields", "headers"))
         if len(fields) == len(headers):
             return []
-        return [("headers", configs.get("headers"), f"names {len(headers)} headers for {len(fields)} fields")]
+        return [
+            (
+                "headers",
+                configs.get("headers"),
+                f"has {len(headers)} names for {len(fields)} fields; list one header per field",
+            )
+        ]
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = checked(self.OPTIONS, self.problems, configs)
@@ -54,13 +60,13 @@ class HeaderFrom:
         record = msgspec.structs.replace(record, headers=record.headers + rows)
         if self._operation == "copy":
             return record
-        gone = {name for name, _ in self._headers}
-        left: dict[str, Any] = {name: part for name, part in fields.items() if name not in gone}
+        removed = {name for name, _ in self._headers}
+        left: dict[str, Any] = {name: part for name, part in fields.items() if name not in removed}
         return with_side(record, schema and self._schemas(schema), left, self._key)
 
     def _without(self, schema: Schema) -> Schema:
-        gone = {name for name, _ in self._headers}
-        return with_fields(schema, (field for field in schema.fields if field.name not in gone))
+        removed = {name for name, _ in self._headers}
+        return with_fields(schema, (field for field in schema.fields if field.name not in removed))
 
 
 def _schema_of(schema: Schema | None, name: str) -> Schema | None:

@@ -31,5 +31,5 @@ class HoistField:
         """Return the wrapped record. Raises TransformError for null if the schema requires a value."""
         schema, value = side_of(record, self._key)
         if schema is not None and value is None and not schema.optional:
-            raise TransformError(f"null can't be field {self._field}: its {schema.type} schema is not optional")
+            raise TransformError(f"field {self._field} would be null, but its {schema.type} schema is not optional")
         return with_side(record, schema and self._schemas(schema), {self._field: value}, self._key)

@@ -55,9 +55,9 @@ class InsertField(FieldTransform[_Rows]):
     def problems(configs: Mapping[str, str]) -> list[Problem]:
         """Return problems that the options table can't detect: nothing to insert, or a field without its text."""
         if not any(f"{what}.field" in configs for what in _SCHEMAS):
-            return [("topic.field", None, "is not set, nor is any other field to insert")]
+            return [("topic.field", None, "is not set; set at least one field to insert")]
         if "static.field" in configs and "static.value" not in configs:
-            return [("static.value", None, "is required with static.field")]
+            return [("static.value", None, "is required if static.field is set")]
         return []
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -93,7 +93,7 @@ def _insertion(what: str, name: str) -> _Insertion:
 
 def _offset(record: Record) -> int:
     if record.offset is None:
-        raise TransformError("only records of a sink have an offset to insert")
+        raise TransformError("the record has no offset; offset.field works only in sinks")
     return record.offset
 
 
@@ -104,7 +104,7 @@ def _moment(record: Record) -> datetime | None:
     try:
         return EPOCH + timedelta(milliseconds=record.timestamp)
     except OverflowError as error:
-        raise TransformError(f"{record.timestamp} ms is no timestamp of the years 1 to 9999") from error
+        raise TransformError(f"the timestamp {record.timestamp} ms is outside the years 1 to 9999") from error
 
 
 _KNOWN: dict[str, Callable[[Record], Any]] = {

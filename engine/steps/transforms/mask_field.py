@@ -78,15 +78,17 @@ class MaskField(FieldTransform[_Rows]):
         if value is None:
             return None
         try:
-            found = (
+            masked = (
                 _emptied(schema, value) if self._replacement is None else _replaced(schema, value, self._replacement)
             )
         except (ValueError, InvalidOperation) as error:
-            raise TransformError(f"field {name}: {self._replacement} is no number") from error
-        if found is None:
-            how = "can't be masked" if self._replacement is None else "can't be masked with a replacement"
-            raise TransformError(f"field {name} is a {schema.type if schema else type(value).__name__}, which {how}")
-        return found
+            raise TransformError(f"field {name}: the replacement {self._replacement} is not a number") from error
+        if masked is None:
+            reason = "can't be masked" if self._replacement is None else "can't be masked with a replacement"
+            raise TransformError(
+                f"field {name} has the type {schema.type if schema else type(value).__name__}, which {reason}"
+            )
+        return masked
 
 
 def _emptied(schema: Schema | None, value: Any) -> Any:

@@ -15,8 +15,8 @@ def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = Fal
     rows = tuple(fields)
     names = Counter(field.name for field in rows)
     if len(names) < len(rows):
-        twice = next(name for name, count in names.items() if count > 1)
-        raise TransformError(f"field {twice} would be there twice")
+        duplicate = next(name for name, count in names.items() if count > 1)
+        raise TransformError(f"the new schema would contain the field {duplicate} twice")
     name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
     return Schema("STRUCT", optional, name, version=version, doc=doc, fields=rows, parameters=parameters)
 

@@ -34,7 +34,7 @@ class SetSchemaMetadata:
         """Return problems that the options table can't detect: nothing to set."""
         if "schema.name" in configs or "schema.version" in configs:
             return []
-        return [("schema.name", None, "is not set, nor is schema.version")]
+        return [("schema.name", None, "is not set; set schema.name or schema.version")]
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = checked(self.OPTIONS, self.problems, configs)
@@ -47,9 +47,9 @@ class SetSchemaMetadata:
         if schema is None and value is None:
             return record
         if schema is None:
-            raise TransformError("data without a schema has no metadata to set")
+            raise TransformError("the data has no schema, so its metadata can't be set")
         if schema.type != "STRUCT":
-            raise TransformError(f"only a STRUCT's metadata can be set, found a {schema.type}")
+            raise TransformError(f"only the metadata of a STRUCT schema can be set, found {schema.type}")
         fields = with_defaults(schema, value) if isinstance(value, dict) and self._defaults else value
         return with_side(record, self._schemas(schema), fields, self._key)
 

@@ -33,8 +33,8 @@ def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]
         return value
     found = "null" if value is None else type(value).__name__ if schema is None else f"a {schema.type}"
     if schema is not None:
-        raise TransformError(f"only a STRUCT can be used with a schema for {purpose}, found {found}")
-    raise TransformError(f"only a map can be used without a schema for {purpose}, found: {found}")
+        raise TransformError(f"with a schema, only a STRUCT is supported for {purpose}, found {found}")
+    raise TransformError(f"without a schema, only a map is supported for {purpose}, found {found}")
 
 
 def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:

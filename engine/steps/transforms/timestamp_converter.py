@@ -66,7 +66,7 @@ class TimestampConverter(FieldTransform[_Found]):
         """Return problems that the options table can't detect: an invalid or missing pattern."""
         text = configs.get("format", "").strip()
         if not text and configs.get("target.type", "").strip() == "string":
-            return [("format", text, "is required with target.type=string")]
+            return [("format", text, "is required if target.type=string")]
         return pattern_problems("format", configs)
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -111,7 +111,7 @@ class TimestampConverter(FieldTransform[_Found]):
 
     def _converted(self, schema: Schema | None, value: Any) -> Any:
         if schema is not None and schema.type not in {"INT64", "STRING"} and schema.name not in _LOGICAL_TYPES:
-            raise TransformError(f"a {schema.type} is no time")
+            raise TransformError(f"the type {schema.type} can't be converted to a time")
         if value is None:
             return None
         try:
@@ -119,7 +119,7 @@ class TimestampConverter(FieldTransform[_Found]):
         except ValueError as error:
             raise TransformError(Message(f"{VALUE} {VALUE}", f"{value!r:.80}", error)) from error
         except OverflowError as error:
-            raise TransformError(Message(f"{VALUE} lies outside the years 1 to 9999", f"{value!r:.80}")) from error
+            raise TransformError(Message(f"{VALUE} is outside the years 1 to 9999", f"{value!r:.80}")) from error
 
     def _read(self, value: Any) -> int:
         """Return the milliseconds since 1970."""
@@ -129,10 +129,10 @@ class TimestampConverter(FieldTransform[_Found]):
             case str() if self._format is not None:
                 return self._format.parse(value)
             case str():
-                raise TransformError("texts can't be read as times without the option format")
+                raise TransformError("a string can't be converted to a time without the option format")
             case int() if not isinstance(value, bool):
                 return self._read_number(value)
-        raise TransformError(f"a {type(value).__name__} is no time")
+        raise TransformError(f"the type {type(value).__name__} can't be converted to a time")
 
     def _writing(self, to_unix: Callable[[int], int]) -> Callable[[int], Any]:
         """Return the conversion from milliseconds to the target type."""

@@ -38,7 +38,7 @@ class TimestampRouter:
     def apply(self, record: Record) -> Record:
         """Return the record with its new topic. Raises TransformError for a record without a timestamp."""
         if record.timestamp is None:
-            raise TransformError(f"the record on {record.topic} has no timestamp")
+            raise TransformError(f"the record of topic {record.topic} has no timestamp")
         topic = self._topic_format.replace("${topic}", record.topic)
         topic = topic.replace("${timestamp}", self._format.format(record.timestamp))
         return msgspec.structs.replace(record, topic=topic)

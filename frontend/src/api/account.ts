@@ -6,7 +6,7 @@ export type { TokenDocument as ApiToken, CreatedToken } from "./schema";
 
 const TOKENS = ["tokens"];
 
-/** One's own tokens, newest first. */
+/** Load the user's tokens, newest first. */
 export function useTokens() {
   return useQuery({
     queryKey: TOKENS,
@@ -20,7 +20,7 @@ export function useCreateToken() {
   return useMutation({
     mutationFn: (body: { name: string; scopes: string[]; days: number }) => send<CreatedToken>("POST", "tokens", body),
     onSuccess: () => client.invalidateQueries({ queryKey: TOKENS }),
-    gcTime: 0, // the answer holds the secret
+    gcTime: 0, // the response contains the secret
   });
 }
 
@@ -32,12 +32,12 @@ export function useRevokeToken() {
   });
 }
 
-/** Changes one's own password, which ends one's other sessions and tokens. */
+/** Change the user's password, which ends the user's other sessions and tokens. */
 export function useChangePassword() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (body: { current: string; new: string }) => send<void>("POST", "account/password", body),
     onSuccess: () => client.invalidateQueries({ queryKey: TOKENS }),
-    gcTime: 0, // its variables are passwords
+    gcTime: 0, // the variables contain passwords
   });
 }

@@ -19,12 +19,12 @@ export type {
 
 export type BulkKind = BulkPreviewBodyRequest["kind"];
 export type BulkStatus = BulkFix["status"];
-/** A worker is at it: look again. */
-export const UNDER_WAY: ReadonlySet<BulkStatus> = new Set(["running", "undoing"]);
-export type Became = Sample["what"];
+/** States in which a worker changes the job, so that it is polled. */
+export const UNFINISHED: ReadonlySet<BulkStatus> = new Set(["running", "undoing"]);
+export type SampleChange = Sample["what"];
 export type BulkBody = BulkPreviewBodyRequest;
 
-/** What the program would do; nothing is kept by it. */
+/** Preview a program. The server stores nothing. */
 export function useBulkPreview(body: BulkBody) {
   return useQuery({
     queryKey: ["bulk-preview", body],
@@ -47,7 +47,7 @@ export function useBulkFix(id: string) {
   return useQuery({
     queryKey: ["bulk-fix", id],
     queryFn: ({ signal }) => get<BulkFix>(`bulk-fixes/${id}`, undefined, signal),
-    refetchInterval: ({ state }) => (state.data && UNDER_WAY.has(state.data.status) ? 1_000 : false),
+    refetchInterval: ({ state }) => (state.data && UNFINISHED.has(state.data.status) ? 1_000 : false),
   });
 }
 
@@ -62,7 +62,7 @@ export function useBulkAct(id: number) {
   });
 }
 
-/** Freezes the records that it changed. */
+/** Freeze the records that a bulk fix changed as a selection. */
 export function useBulkSelection(id: number) {
   return useMutation({ mutationFn: (key: string) => send<Selection>("POST", `bulk-fixes/${id}/selection`, {}, key) });
 }

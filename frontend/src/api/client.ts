@@ -1,9 +1,10 @@
 import { isPersonActive } from "../lib/activity";
+import { noteNoResponse, noteResponse } from "../lib/serverState";
 import type { Problem } from "./types";
 
 export const API = "/api/v1";
 
-/** An answer of the API that is not a success; `problem` is its RFC 9457 body, `retryAfterS` the seconds to wait. */
+/** A failed API response; `problem` is its RFC 9457 body, `retryAfterS` the seconds to wait. */
 export class ApiError extends Error {
   readonly problem: Problem;
   readonly retryAfterS: number | undefined;
@@ -24,12 +25,12 @@ export function get<T>(path: string, params?: URLSearchParams, signal?: AbortSig
   return request<T>("GET", query ? `${path}?${query}` : path, undefined, signal);
 }
 
-/** With a `key` the server makes the thing once, however often it is asked. */
+/** Send a request; with an idempotency `key` the server runs repeated requests once. */
 export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, key?: string): Promise<T> {
   return request<T>(method, path, body, undefined, key);
 }
 
-/** Sends a file as it is. */
+/** Send a file without changing it. */
 export function sendFile<T>(path: string, file: Blob, type: string, key: string): Promise<T> {
   return request<T>("POST", path, file, undefined, key, type);
 }
@@ -45,7 +46,7 @@ async function request<T>(
   const headers: Record<string, string> = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = type;
   if (key !== undefined) headers["Idempotency-Key"] = key;
-  if (isPersonActive()) headers["X-User-Active"] = "1"; // without it the session does not live longer
+  if (isPersonActive()) headers["X-User-Active"] = "1"; // only active requests extend the session
   if (method !== "GET") headers["X-CSRFToken"] = cookie("csrftoken");
   const response = await fetch(`${API}/${path}`, {
     method,
@@ -54,13 +55,19 @@ async function request<T>(
     body: body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body),
     signal: signal ?? null,
   }).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted && !isTimeout(signal.reason)) throw error;
+    noteNoResponse();
     throw new ApiError({ title: "The server cannot be reached", status: 0, detail: "The server cannot be reached." });
   });
+  noteResponse(response);
   if (!response.ok)
     throw new ApiError(await problemOf(response), Number(response.headers.get("Retry-After")) || undefined);
   const text = await response.text();
   return (text ? JSON.parse(text) : undefined) as T;
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
 async function problemOf(response: Response): Promise<Problem> {

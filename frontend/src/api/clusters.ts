@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { followed } from "../lib/streaming";
 import { get, send } from "./client";
-import type { ClusterList, ConnectionTestAnswer as Trial } from "./schema";
+import type { ClusterList, ConnectionTestAnswer as ConnectionTest } from "./schema";
 
 export type {
   CertificateDocument as Certificate,
@@ -9,22 +10,22 @@ export type {
   IndexProgress,
   ClusterList,
   RequiredPermission as Permission,
-  ConnectionTestAnswer as Trial,
+  ConnectionTestAnswer as ConnectionTest,
 } from "./schema";
 
-const EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
 export function useClusters(wanted = true) {
   return useQuery({
     queryKey: ["clusters"],
     enabled: wanted,
     queryFn: ({ signal }) => get<ClusterList>("clusters", undefined, signal),
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }
 
 export function useTestCluster() {
   return useMutation({
-    mutationFn: (name: string) => send<Trial>("POST", `clusters/${encodeURIComponent(name)}/test`),
+    mutationFn: (name: string) => send<ConnectionTest>("POST", `clusters/${encodeURIComponent(name)}/test`),
   });
 }

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { followed } from "../lib/streaming";
 import { get, send } from "./client";
 import type { ConnectorList } from "./types";
 
@@ -8,11 +9,11 @@ export function useConnectors() {
   return useQuery({
     queryKey: ["connectors"],
     queryFn: ({ signal }) => get<ConnectorList>("connectors", undefined, signal),
-    refetchInterval: 5_000,
+    ...followed(5_000),
   });
 }
 
-/** Asks the engine to change a connector, or with `task` to restart that one task. */
+/** Ask the engine to change a connector, or to restart one `task`. */
 export function useConnectorAct() {
   const client = useQueryClient();
   return useMutation({

@@ -1,26 +1,27 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient, type QueryFilters } from "@tanstack/react-query";
-import { EVER } from "../lib/ranges";
+import { ALL_TIME } from "../lib/ranges";
+import { followed } from "../lib/streaming";
 import { API, get } from "./client";
 import { getCancellable } from "./searches";
 import type { DeadLetter, DeadLetterPage, Facets, Neighbours, TimeSeries } from "./types";
 
 export const PAGE_SIZE = 100;
 
-/** What the list of records asks for one filter. */
-const ASKED = ["dead-letters", "dead-letters-total", "facets", "histogram"];
+/** The query keys of all requests that the records page makes for a filter. */
+const LIST_QUERY_KEYS = ["dead-letters", "dead-letters-total", "facets", "histogram"];
 
-/** Ends all that is being asked for a filter, on the server, too; or asks all of it again. */
-export function useAsking(query: string): { cancel: () => void; again: () => void } {
+/** Cancel all requests of a filter, also on the server, or repeat them. */
+export function useListRequests(query: string): { cancel: () => void; again: () => void } {
   const client = useQueryClient();
   const each = (act: (filters: QueryFilters) => Promise<void>) =>
-    void Promise.all(ASKED.map((name) => act({ queryKey: [name, query], type: "active" })));
+    void Promise.all(LIST_QUERY_KEYS.map((name) => act({ queryKey: [name, query], type: "active" })));
   return {
     cancel: () => each((filters) => client.cancelQueries(filters)),
     again: () => each((filters) => client.refetchQueries(filters)),
   };
 }
 
-/** Pages of dead letters, newest first; `query` is the filter as a query string. */
+/** Load pages of dead letters, newest first; `query` is the filter as a query string. */
 export function useDeadLetters(query: string) {
   return useInfiniteQuery({
     queryKey: ["dead-letters", query],
@@ -33,8 +34,21 @@ export function useDeadLetters(query: string) {
   });
 }
 
-/** The present total of a filter, asked again every `everyMs`, so that a list can say what is new without moving. */
+/** The present total of a filter, read again every `everyMs`, so that a list can say what is new without moving. */
 export function useDeadLetterTotal(query: string, everyMs: number, wanted = true) {
+  return useTotal(query, { refetchInterval: everyMs }, wanted);
+}
+
+/** The present total of a filter, read again after live events, or every `everyMs` without them. */
+export function useFollowedTotal(query: string, everyMs: number) {
+  return useTotal(query, followed(everyMs));
+}
+
+function useTotal(
+  query: string,
+  refresh: Partial<ReturnType<typeof followed>> | { refetchInterval: number },
+  wanted = true,
+) {
   return useQuery({
     queryKey: ["dead-letters-total", query],
     enabled: wanted,
@@ -44,19 +58,19 @@ export function useDeadLetterTotal(query: string, everyMs: number, wanted = true
       return getCancellable<DeadLetterPage>("dead-letters", params, signal);
     },
     select: (answer) => answer.total,
-    refetchInterval: everyMs,
+    ...refresh,
   });
 }
 
-/** The newest dead letter of all; null where none was ever indexed. */
-export function useNewest(wanted = true) {
+/** Load the newest dead letter; null if none was ever indexed. */
+export function useNewestDeadLetter(wanted = true) {
   return useQuery({
     queryKey: ["dead-letters-newest"],
     enabled: wanted,
     queryFn: ({ signal }) =>
-      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: EVER, limit: "1" }), signal),
+      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: ALL_TIME, limit: "1" }), signal),
     select: (answer) => (answer.partial ? undefined : (answer.results[0] ?? null)),
-    refetchInterval: 15_000,
+    ...followed(15_000),
   });
 }
 

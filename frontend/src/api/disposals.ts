@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
 import type { Selection } from "./replayTypes";
-import type { What } from "./replays";
+import type { SelectionRequest } from "./replays";
 import type { DisposalActDocument as DisposalAct, DisposalDocument as Disposal } from "./schema";
 
 export type { DisposalDocument as Disposal, DisposalActDocument as DisposalAct } from "./schema";
@@ -9,19 +9,19 @@ export type { DisposalDocument as Disposal, DisposalActDocument as DisposalAct }
 export type Decision = "discard" | "park" | "handled_elsewhere" | "restore";
 export type Disposed = Disposal["kind"];
 
-/** One decision as it is asked for; `key` names it, so that asking again does it once. */
-interface Asked {
+/** A request to dispose of records; `key` makes it idempotent. */
+interface DecisionRequest {
   decision: Decision;
-  what: What;
+  what: SelectionRequest;
   reason: string;
   key: string;
 }
 
-/** Freezes what is chosen, then decides about it; the server goes on whether or not anybody looks. */
+/** Freeze the chosen records as a selection, then dispose of them in the background. */
 export function useDecide() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: async ({ decision, what, reason, key }: Asked) => {
+    mutationFn: async ({ decision, what, reason, key }: DecisionRequest) => {
       const { id: selection } = await send<Selection>("POST", "selections", what, key);
       return decision === "restore"
         ? send<DisposalAct>("POST", "disposals/restore", { selection, reason }, key)
@@ -39,7 +39,7 @@ export function useUndoDisposal() {
   });
 }
 
-/** How far a decision is carried out, asked until it is. */
+/** Poll a disposal until it is done. */
 export function useDisposalAct(act: DisposalAct) {
   const { data } = useQuery({
     queryKey: ["disposal", act.id],

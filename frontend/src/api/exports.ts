@@ -8,10 +8,10 @@ export type { ExportDocument as Export } from "./schema";
 export type Format = Export["format"];
 
 const KEY = ["exports"];
-const SOON_MS = 1_000;
-const LATER_MS = 15_000;
+const ACTIVE_POLL_MS = 1_000;
+const IDLE_POLL_MS = 15_000;
 
-/** Exports, newest first; asked for again every second while one of them is not over. */
+/** Load exports, newest first; poll every second while one is unfinished. */
 export function useExports() {
   return useInfiniteQuery({
     queryKey: KEY,
@@ -20,7 +20,7 @@ export function useExports() {
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
     refetchInterval: (query) =>
-      query.state.data?.pages.some((page) => page.results.some(isOpen)) ? SOON_MS : LATER_MS,
+      query.state.data?.pages.some((page) => page.results.some(isUnfinished)) ? ACTIVE_POLL_MS : IDLE_POLL_MS,
   });
 }
 
@@ -33,28 +33,30 @@ export function useExport() {
   });
 }
 
-/** Cancels what is being written, or deletes the file that was. */
+/** Cancel an unfinished export, or delete the file of a finished one. */
 export function useEndExport() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (one: Export) =>
-      isOpen(one) ? send<Export>("POST", `exports/${one.id}/cancel`) : send<Export>("DELETE", `exports/${one.id}`),
+      isUnfinished(one)
+        ? send<Export>("POST", `exports/${one.id}/cancel`)
+        : send<Export>("DELETE", `exports/${one.id}`),
     onSettled: () => client.invalidateQueries({ queryKey: KEY }),
   });
 }
 
-/** Why the signed-in person may take no files away; a read-only cluster is read by them, too. */
+/** Return the reason why the user cannot export. A read-only cluster allows exports. */
 export function useMayNotExport(): string | undefined {
   const { data } = useSession();
   const unread = useMayNotRead();
   return data?.role === "operator" ? unread : "Needs the role operator";
 }
 
-export function isOpen(one: Export): boolean {
+export function isUnfinished(one: Export): boolean {
   return one.state === "queued" || one.state === "running";
 }
 
-/** The file of what a list's address shows, made while it is downloaded. */
+/** Return the URL of an export that the server streams during the download. */
 export function streamUrl(format: Format, query: string): string {
   const params = new URLSearchParams(query);
   params.set("format", format);

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
 import type { Draft, FixBody, FixList, FixPage, LetterReplays } from "./replayTypes";
 
-/** A record's own bytes and one's draft; asked once, so that nothing changes under an editor. */
+/** Load a record's bytes and the user's draft once, so that nothing changes under the editor. */
 export function useFix(id: string) {
   return useQuery({
     queryKey: ["fix", id],
@@ -32,7 +32,7 @@ export function useFixes() {
   return useQuery({ queryKey: ["fixes"], queryFn: ({ signal }) => get<FixList>("fixes", undefined, signal) });
 }
 
-/** In which replays a dead letter was sent, for its timeline. */
+/** Load the replays of a dead letter, for its timeline. */
 export function useReplaysOf(id: number) {
   return useQuery({
     queryKey: ["replays-of", id],

@@ -1,4 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { followed } from "../lib/streaming";
 import { get, send } from "./client";
 import type { Common, GroupDetail, GroupPage, Regrouping } from "./types";
 
@@ -17,13 +18,13 @@ export function useGroups(query: string) {
   });
 }
 
-/** The present counts of groups, asked again every `everyMs`. */
+/** The present counts of groups, read again after live events, or every `everyMs` without them. */
 export function useGroupCounts(query: string, everyMs: number) {
   return useQuery({
     queryKey: ["group-counts", query],
     queryFn: ({ signal }) => get<GroupPage>("groups", new URLSearchParams(query), signal),
     select: (page) => ({ counts: page.counts, total_records: page.total_records }),
-    refetchInterval: everyMs,
+    ...followed(everyMs),
   });
 }
 
@@ -32,7 +33,7 @@ interface Time {
   to: string;
 }
 
-/** One group; while another time of it is asked for, as it was, but never as another group. */
+/** Load a group; a new time range keeps the old data until it is loaded, another group does not. */
 export function useGroup(id: number | undefined, { from, to }: Time) {
   return useQuery({
     queryKey: ["group", id, from, to],
@@ -52,10 +53,10 @@ export function useCommon(id: number, { from, to }: Time) {
 }
 
 export function useNote(group: number) {
-  const again = useAskAgain();
+  const invalidateGroups = useInvalidateGroups();
   return useMutation({
     mutationFn: (text: string) => send<unknown>("POST", `groups/${group}/notes`, { text }),
-    onSuccess: again,
+    onSuccess: invalidateGroups,
   });
 }
 
@@ -70,13 +71,13 @@ export type GroupsAct =
   | { act: "mute"; body: MuteUntil & { reason: string } }
   | { act: "assign"; body: { username: string | null } };
 
-/** One act on several groups. */
+/** Change several groups. */
 export function useGroupsAct() {
-  const again = useAskAgain();
+  const invalidateGroups = useInvalidateGroups();
   return useMutation({
     mutationFn: ({ groups, act, body }: GroupsAct & { groups: readonly number[] }) =>
       send<{ changed: number }>("POST", `groups/${act}`, { groups, ...body }),
-    onSuccess: again,
+    onSuccess: invalidateGroups,
   });
 }
 
@@ -85,9 +86,9 @@ export type Regroup =
   | { act: "split"; group: number; fingerprints: readonly number[]; reason: string }
   | { act: "undo"; regrouping: number };
 
-/** Merges, splits, and takes either back. */
+/** Merge or split groups, or undo that. */
 export function useRegroup() {
-  const again = useAskAgain();
+  const invalidateGroups = useInvalidateGroups();
   return useMutation({
     mutationFn: (what: Regroup) => {
       if (what.act === "undo") return send<Regrouping>("POST", `regroupings/${what.regrouping}/undo`);
@@ -98,12 +99,12 @@ export function useRegroup() {
         });
       return send<Regrouping>("POST", "groups/merge", { groups: what.groups, into: what.into, reason: what.reason });
     },
-    onSuccess: again,
+    onSuccess: invalidateGroups,
   });
 }
 
-/** Everything that shows groups is asked for again; nobody waits for it, as what asked may be gone from the screen by then. */
-function useAskAgain() {
+/** Refetch all data about groups. Do not wait for it, because the caller may be unmounted by then. */
+function useInvalidateGroups() {
   const client = useQueryClient();
   return () =>
     ["groups", "group", "group-common", "group-counts", "summary", "attention"].forEach(

@@ -1,16 +1,17 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { followed } from "../lib/streaming";
 import { get } from "./client";
 import type { Attention, Balance, Errors, Heat, StageFlow, Summary } from "./types";
 
 export type StackBy = "exception" | "group" | "stage" | "topic";
 
-const EVERY_MS = 10_000;
+const POLL_MS = 10_000;
 
 export function useBalance() {
   return useQuery({
     queryKey: ["balance"],
     queryFn: ({ signal }) => get<Balance>("metrics/balance", undefined, signal),
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }
 
@@ -19,7 +20,7 @@ export function useErrorSeries(from: string, to: string, by: StackBy) {
     queryKey: ["errors", from, to, by],
     queryFn: ({ signal }) => get<Errors>("metrics/errors", new URLSearchParams({ from, to, by }), signal),
     placeholderData: keepPreviousData,
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }
 
@@ -28,7 +29,7 @@ export function useHeat(from: string, to: string) {
     queryKey: ["heat", from, to],
     queryFn: ({ signal }) => get<Heat>("metrics/heat", new URLSearchParams({ from, to }), signal),
     placeholderData: keepPreviousData,
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }
 
@@ -37,7 +38,7 @@ export function useSummary(from: string, to: string) {
     queryKey: ["summary", from, to],
     queryFn: ({ signal }) => get<Summary>("metrics/summary", new URLSearchParams({ from, to }), signal),
     placeholderData: keepPreviousData,
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }
 
@@ -45,7 +46,7 @@ export function useAttention() {
   return useQuery({
     queryKey: ["attention"],
     queryFn: ({ signal }) => get<Attention>("metrics/attention", undefined, signal),
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }
 
@@ -56,6 +57,6 @@ export function useStageFlow(connector: string | undefined) {
       get<StageFlow>("metrics/stages", new URLSearchParams({ connector: connector ?? "" }), signal),
     enabled: connector !== undefined,
     placeholderData: keepPreviousData,
-    refetchInterval: EVERY_MS,
+    ...followed(POLL_MS),
   });
 }

@@ -14,7 +14,7 @@ export type {
   RehearsalDocument as RehearsalResult,
 } from "./schema";
 
-/** Which records to rehearse: some, with one's drafts or as they were; those of a bulk fix; a source's corrected record. */
+/** The records of a rehearsal: dead letters with or without drafts, a bulk fix, or a corrected source record. */
 export type RehearsalBody =
   { dead_letters: number[]; draft: boolean } | { bulk: number; sample?: number } | { source: number; value: string };
 
@@ -26,7 +26,7 @@ export function useRehearse() {
   return useMutation({ mutationFn: (body: RehearsalBody) => send<RehearsalResult>("POST", "rehearsals", body) });
 }
 
-/** A rehearsal, looked at until it is done. */
+/** Poll a rehearsal until it is done. */
 export function useRehearsal(id: number | null) {
   return useQuery({
     queryKey: ["rehearsal", id],

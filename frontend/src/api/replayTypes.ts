@@ -45,9 +45,10 @@ export interface ReplayPage {
   results: Replay[];
   next: string | null;
 }
-/** The options that most people leave as they are. */
-export type MoreOptions = Pick<
+/** Options that most people leave at their defaults. */
+export type AdvancedReplayOptions = Pick<
   Replay,
   "target_cluster" | "shadow" | "keep_timestamps" | "order" | "steps" | "breaker_percent" | "max_lag" | "resolve_groups"
 >;
-export type ReplayOptions = Partial<MoreOptions> & Pick<Replay, "target_topic" | "use_fixes" | "resend" | "rate">;
+export type ReplayOptions = Partial<AdvancedReplayOptions> &
+  Pick<Replay, "target_topic" | "use_fixes" | "resend" | "rate">;

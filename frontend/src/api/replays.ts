@@ -12,8 +12,8 @@ import type {
 } from "./replayTypes";
 
 export type Order = "attention" | "newest" | "ordinal";
-export type What = { ids: number[] } | { filter: string };
-export type Act =
+export type SelectionRequest = { ids: number[] } | { filter: string };
+export type ReplayAct =
   | { act: "run"; body: { reason: string; plan_digest: string; typed: string; resolve_groups?: boolean } }
   | { act: "ask" | "approve"; body: { reason: string; plan_digest: string } }
   | { act: "reject"; body: { reason: string } }
@@ -22,15 +22,16 @@ export type Act =
   | { act: "resume"; body?: { reason: string } }
   | { act: "rate"; body: { rate: number } };
 
-/** A name for one act of the person, by which the server knows a repetition. */
-export function freshKey(): string {
+/** Return a new idempotency key for one action of the user. */
+export function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Freezes what is chosen; the ids of what a filter matches stay on the server. */
-export function useSelect() {
+/** Freeze the chosen records; the ids that a filter matches stay on the server. */
+export function useCreateSelection() {
   return useMutation({
-    mutationFn: ({ what, key }: { what: What; key: string }) => send<Selection>("POST", "selections", what, key),
+    mutationFn: ({ what, key }: { what: SelectionRequest; key: string }) =>
+      send<Selection>("POST", "selections", what, key),
   });
 }
 
@@ -42,7 +43,7 @@ export function useSelection(id: string) {
   });
 }
 
-/** Plans a replay of a selection; nothing is written to Kafka by it. */
+/** Plan a replay of a selection. It writes nothing to Kafka. */
 export function usePlan() {
   const client = useQueryClient();
   return useMutation({
@@ -55,7 +56,7 @@ export function usePlan() {
   });
 }
 
-export function useCheckAgain(id: number) {
+export function useRecheckPlan(id: number) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (options: Partial<ReplayOptions>) => send<Replay>("POST", `replays/${id}/plan`, options),
@@ -78,9 +79,9 @@ export function useReplay(id: string, everyMs: number | false) {
 export function useReplayAct(id: number) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ act, body }: Act) => send<Replay>("POST", `replays/${id}/${act}`, body ?? {}),
+    mutationFn: ({ act, body }: ReplayAct) => send<Replay>("POST", `replays/${id}/${act}`, body ?? {}),
     onSuccess: (replay) => {
-      client.setQueryData<Replay>(["replay", String(id)], (old) => merged(old, replay));
+      client.setQueryData<Replay>(["replay", String(id)], (old) => mergedReplay(old, replay));
       return Promise.all(
         [["replays"], ["replay-log", String(id)], ["items", String(id)]].map((queryKey) =>
           client.invalidateQueries({ queryKey }),
@@ -113,7 +114,7 @@ export function useItems(id: string, order: Order, state: string) {
   });
 }
 
-/** The groups that the replay's outcomes would let a person resolve. */
+/** Load the groups whose replayed records all passed. */
 export function useResolvable(id: string, wanted: boolean) {
   return useQuery({
     queryKey: ["resolvable", id],
@@ -143,8 +144,8 @@ export function eventsUrl(id: string): string {
   return `${API}/replays/${id}/events`;
 }
 
-/** The newer document with the plan of the older one, when it comes without. */
-export function merged(old: Replay | undefined, next: Replay): Replay {
+/** Return the newer document; keep the older one's plan if the newer one has none. */
+export function mergedReplay(old: Replay | undefined, next: Replay): Replay {
   return old?.plan && !next.plan ? { ...next, plan: old.plan } : next;
 }
 

@@ -6,7 +6,7 @@ export type { ClockDocument as RetentionClock, ClockCounts as RetentionTally } f
 
 export type UnknownReason = NonNullable<RetentionClock["reason"]>;
 
-const EVERY_MS = 60_000;
+const POLL_MS = 60_000;
 
 export function useRetention(id: number) {
   return useQuery({
@@ -17,11 +17,11 @@ export function useRetention(id: number) {
         undefined,
         signal,
       ),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   });
 }
 
-/** Of the group's oldest records that may still be there; not `complete` where there are more. */
+/** Load the retention of a group's oldest records; `complete` is false if there are more. */
 export function useGroupRetention(id: number) {
   return useQuery({
     queryKey: ["group-retention", id],
@@ -31,6 +31,6 @@ export function useGroupRetention(id: number) {
         undefined,
         signal,
       ),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   });
 }

@@ -1,23 +1,23 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
-import { freshKey } from "./replays";
+import { newIdempotencyKey } from "./replays";
 import type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion } from "./schema";
 
 export type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion } from "./schema";
 
 const SAVED = ["saved-searches"];
 
-/** Reads what may take long; when the reader cancels it or leaves, the server ends its query, too. */
+/** Send a slow request; if it is aborted, the server cancels its database query. */
 export function getCancellable<T>(path: string, params: URLSearchParams, signal: AbortSignal): Promise<T> {
-  const id = freshKey();
+  const id = newIdempotencyKey();
   const named = new URLSearchParams(params);
   named.set("query_id", id);
-  const cancel = () => void send("DELETE", `queries/${id}`).catch(() => undefined); // it ends by itself after its time-out
+  const cancel = () => void send("DELETE", `queries/${id}`).catch(() => undefined); // without this request the query runs until its time limit
   signal.addEventListener("abort", cancel, { once: true });
   return get<T>(path, named, signal).finally(() => signal.removeEventListener("abort", cancel));
 }
 
-/** What may stand at the cursor of a query; `at` counts characters. */
+/** Load completions for the cursor of a query; `at` counts characters. */
 export function useCompletion(query: string, at: number, wanted: boolean) {
   return useQuery({
     queryKey: ["complete", query, at],
@@ -46,7 +46,7 @@ export function useSaveSearch() {
   });
 }
 
-export function useForgetSearch() {
+export function useDeleteSearch() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: number) => send<void>("DELETE", `saved-searches/${id}`),

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNarrow } from "../lib/narrow";
+import { useIsNarrowWindow } from "../lib/narrowWindow";
 import { get, send } from "./client";
 import type { Session } from "./types";
 
@@ -15,7 +15,7 @@ export function useSession() {
   });
 }
 
-/** Whether the session ended by itself; true until somebody signs in. */
+/** Return whether the session expired; true until the next sign-in. */
 export function useSessionEnded(): boolean {
   return useQuery({
     queryKey: SESSION_ENDED,
@@ -26,22 +26,22 @@ export function useSessionEnded(): boolean {
   }).data;
 }
 
-/** Whether the signed-in person may write, and the sentence that says why not. */
+/** Return whether the user can write, and the reason if not. */
 export function useMayWrite(): { allowed: boolean; reason: string } {
   const { data } = useSession();
-  const narrow = useNarrow();
+  const narrow = useIsNarrowWindow();
   if (data?.read_only) return { allowed: false, reason: "This cluster is read-only" };
   if (data?.role !== "operator") return { allowed: false, reason: "Needs the role operator" };
   return { allowed: !narrow, reason: "Writing needs a window at least 800 px wide" };
 }
 
-/** The reason why the signed-in person may not see the content of records, if so. */
+/** Return the reason why the user cannot see the content of records, if so. */
 export function useMayNotRead(): string | undefined {
   const { data } = useSession();
   return data?.payload_reader ? undefined : "Needs the right payload reader";
 }
 
-/** Whether the signed-in person may edit records, which shows their content. */
+/** Return whether the user can edit records, which also shows their content. */
 export function useMayEdit(): { allowed: boolean; reason: string } {
   const may = useMayWrite();
   const barred = useMayNotRead();

@@ -4,6 +4,7 @@ import type {
   DeadLetterRow,
   ErrorBudgetDocument,
   GroupDocument,
+  Health as HealthDocument,
   Problem as FullProblem,
   StageFigures,
 } from "./schema";
@@ -62,3 +63,8 @@ export type Risk = ErrorBudgetDocument["risk"];
 export type StageFlowRow = StageFigures;
 /** A problem document (RFC 9457). A response that is not from the API may lack all but title and status. */
 export type Problem = Pick<FullProblem, "title" | "status"> & Partial<FullProblem>;
+/** The data of a live event. It is no JSON response, so the schema does not describe it. */
+export interface LiveState {
+  health: HealthDocument;
+  version: string;
+}

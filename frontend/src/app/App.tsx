@@ -1,15 +1,17 @@
 import { MantineProvider, createTheme } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { Suspense, lazy, useState } from "react";
-import { BrowserRouter, Navigate, Route, Routes } from "react-router";
+import { Suspense, lazy, useState, type ReactNode } from "react";
+import { BrowserRouter, Navigate, Route, Routes, useLocation } from "react-router";
 import { ApiError } from "../api/client";
+import { useLiveState } from "../api/liveState";
 import { SESSION, SESSION_ENDED, SIGN_OUT, useSession } from "../api/session";
 import type { Session } from "../api/types";
 import { Overview } from "../features/overview/Overview";
 import { SignIn } from "../features/signin/SignIn";
 import { ZoneProvider } from "../lib/zone";
-import { Broken } from "../ui/Broken";
-import { Bones, Panel } from "../ui/Panel";
+import { LoadError } from "../ui/LoadError";
+import { ErrorBoundary } from "../ui/ErrorBoundary";
+import { SkeletonRows, Panel } from "../ui/Panel";
 import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
 
@@ -20,8 +22,10 @@ const Fix = lazy(() => import("../features/fix/Fix").then((module) => ({ default
 const BulkFix = lazy(() => import("../features/bulkfix/BulkFix").then((module) => ({ default: module.BulkFix })));
 const BulkJob = lazy(() => import("../features/bulkfix/BulkJob").then((module) => ({ default: module.BulkJob })));
 const Replays = lazy(() => import("../features/replays/Replays").then((module) => ({ default: module.Replays })));
-const NewReplay = lazy(() => import("../features/replays/New").then((module) => ({ default: module.NewReplay })));
-const Job = lazy(() => import("../features/replays/Job").then((module) => ({ default: module.Job })));
+const NewReplay = lazy(() => import("../features/replays/NewReplay").then((module) => ({ default: module.NewReplay })));
+const ReplayDetail = lazy(() =>
+  import("../features/replays/ReplayDetail").then((module) => ({ default: module.ReplayDetail })),
+);
 const Connectors = lazy(() =>
   import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })),
 );
@@ -46,7 +50,9 @@ export function App() {
       <QueryClientProvider client={client}>
         <ZoneProvider>
           <BrowserRouter>
-            <Gate />
+            <RootBoundary>
+              <SessionGate />
+            </RootBoundary>
           </BrowserRouter>
         </ZoneProvider>
       </QueryClientProvider>
@@ -54,21 +60,27 @@ export function App() {
   );
 }
 
-function Gate() {
+/** Catches errors of the shell itself. Errors of one screen are caught inside the shell. */
+function RootBoundary({ children }: { children: ReactNode }) {
+  return <ErrorBoundary resetKey={useLocation().pathname}>{children}</ErrorBoundary>;
+}
+
+function SessionGate() {
   const session = useSession();
-  if (session.isPending) return <Bones rows={3} />;
+  if (session.isPending) return <SkeletonRows rows={3} />;
   if (session.isError && !session.data && !isSignedOut(session.error)) {
     return (
-      <Broken title="The dashboard does not respond" error={session.error} onAgain={() => void session.refetch()} />
+      <LoadError title="The dashboard does not respond" error={session.error} onAgain={() => void session.refetch()} />
     );
   }
   if (!session.data?.authenticated) return <SignIn />;
   return (
     <Shell session={session.data}>
+      <LiveUpdates />
       <Suspense
         fallback={
           <Panel>
-            <Bones rows={8} />
+            <SkeletonRows rows={8} />
           </Panel>
         }
       >
@@ -83,7 +95,7 @@ function Gate() {
           <Route path="/bulk-fixes/:id" element={<BulkJob />} />
           <Route path="/replays" element={<Replays />} />
           <Route path="/replays/new" element={<NewReplay />} />
-          <Route path="/replays/:id" element={<Job />} />
+          <Route path="/replays/:id" element={<ReplayDetail />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
           <Route path="/exports" element={<Exports />} />
@@ -97,6 +109,11 @@ function Gate() {
       </Suspense>
     </Shell>
   );
+}
+
+function LiveUpdates() {
+  useLiveState();
+  return null;
 }
 
 function makeClient(): QueryClient {
@@ -117,7 +134,7 @@ function makeClient(): QueryClient {
   return client;
 }
 
-/** Asks who is signed in, once for all that were refused; nobody any more is an ended session, which the form says. */
+/** Check once, after any number of refused requests, whether the session ended; the sign-in form then says so. */
 async function endSession(client: QueryClient): Promise<void> {
   if (client.isMutating({ mutationKey: SIGN_OUT }) > 0) return;
   await client.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
@@ -125,7 +142,7 @@ async function endSession(client: QueryClient): Promise<void> {
     client.setQueryData(SESSION_ENDED, true);
     client.removeQueries({
       predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] && queryKey[0] !== SESSION_ENDED[0],
-    }); // the next person may see less
+    }); // the next user may have fewer permissions
   }
 }
 

@@ -3,7 +3,7 @@ import { Button } from "../ui/controls";
 import { Notice, PageHead, Panel } from "../ui/Panel";
 import { useTitle } from "../ui/useTitle";
 
-/** An address that leads nowhere. */
+/** The page for unknown addresses. */
 export function NotFound() {
   const { pathname } = useLocation();
   useTitle("Not found");

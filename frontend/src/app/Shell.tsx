@@ -1,37 +1,39 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { Suspense, lazy, useState, type ReactNode } from "react";
 import { Link, NavLink, useLocation, useNavigate } from "react-router";
-import { useDeadLetterTotal } from "../api/deadLetters";
+import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
+import { useServerState } from "../lib/serverState";
 import { useSignOut } from "../api/session";
 import type { Session } from "../api/types";
-import { askFilter } from "../lib/filter";
+import { apiQuery } from "../lib/filter";
 import { clock, count, plural } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { bulkFixName, replayName } from "../lib/naming";
 import { inSpan, readSpan, withSpan, type Span } from "../lib/span";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
-import { DisposalToast } from "../features/disposing/DisposalToast";
+import { DisposalToast } from "../features/disposals/DisposalToast";
+import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Avatar, Glyph, join } from "../ui/Panel";
-import { Mark } from "../ui/Mark";
+import { Logo } from "../ui/Logo";
 import { Icon, type IconName } from "./icons";
-import { KeyHelp } from "./KeyHelp";
+import { KeyboardHelp } from "./KeyboardHelp";
 import { SCREENS } from "./screens";
 import styles from "./Shell.module.css";
-import { Standing, indexBehind, secondsBehind } from "./Standing";
+import { StatusBanner, isIndexBehind, secondsBehind } from "./StatusBanner";
 
-const Palette = lazy(() => import("./Palette").then((module) => ({ default: module.Palette })));
+const CommandPalette = lazy(() => import("./CommandPalette").then((module) => ({ default: module.CommandPalette })));
 
-const EVERY_MS = 15_000;
+const POLL_MS = 15_000;
 const MOD = /Mac|iP(hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const [opened, setOpened] = useState<"keys" | "palette" | null>(null);
   const navigate = useNavigate();
   const { pathname } = useLocation();
-  const span = useKeptSpan();
+  const span = useNavigationSpan();
   const close = () => setOpened(null);
   const openPalette = (event?: KeyboardEvent) => (event?.preventDefault(), setOpened("palette"));
   useKeys({
@@ -45,40 +47,40 @@ export function Shell({ session, children }: { session: Session; children: React
       <a href="#main" className={styles.skip}>
         Skip to the content
       </a>
-      <Banner session={session} />
+      <EnvironmentBanner session={session} />
       <div className={styles.app}>
         <Navigation span={span} />
         <div style={{ minWidth: 0 }}>
           <TopBar session={session} onHelp={() => setOpened("keys")} onFind={() => setOpened("palette")} />
           <main className={styles.main} id="main" tabIndex={-1}>
-            <Standing />
-            {children}
+            <StatusBanner />
+            <ErrorBoundary resetKey={pathname}>{children}</ErrorBoundary>
           </main>
         </div>
       </div>
       <DisposalToast />
-      <KeyHelp open={opened === "keys"} onClose={close} />
+      <KeyboardHelp open={opened === "keys"} onClose={close} />
       {opened === "palette" && (
         <Suspense>
-          <Palette onClose={close} />
+          <CommandPalette onClose={close} />
         </Suspense>
       )}
     </>
   );
 }
 
-function Banner({ session }: { session: Session }) {
+function EnvironmentBanner({ session }: { session: Session }) {
   const { data: health } = useHealth();
   return (
-    <div className={join(styles.env, session.environment === "LOCAL" && styles.local)}>
+    <div className={join(styles.environment, session.environment === "LOCAL" && styles.local)}>
       <b>{session.environment}</b>
       <span>{session.cluster}</span>
       {health && (
-        <span className={styles.wide}>
+        <span className={styles.wideOnly}>
           {health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka not reachable"}
         </span>
       )}
-      <span className={styles.wide}>{session.read_only ? "read-only" : "writes allowed"}</span>
+      <span className={styles.wideOnly}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
       <span>
         You are <span className={styles.role}>{session.role ?? "without a role"}</span>
@@ -88,9 +90,9 @@ function Banner({ session }: { session: Session }) {
 }
 
 function Navigation({ span }: { span: Span }) {
-  const time = askFilter({ clauses: [], from: span.from, to: span.to });
-  const groups = useGroupCounts(`status=unresolved&${time}`, EVERY_MS);
-  const records = useDeadLetterTotal(time, EVERY_MS);
+  const time = apiQuery({ clauses: [], from: span.from, to: span.to });
+  const groups = useGroupCounts(`status=unresolved&${time}`, POLL_MS);
+  const records = useFollowedTotal(time, POLL_MS);
   const notes: Record<string, string | undefined> = {
     "/groups": groups.data && count(groups.data.counts.unresolved ?? 0),
     "/records": records.data && `${count(records.data.count)}${records.data.exact ? "" : "+"}`,
@@ -98,19 +100,19 @@ function Navigation({ span }: { span: Span }) {
   return (
     <nav className={styles.nav} aria-label="Screens">
       <Link to="/" className={styles.brand} aria-label="dlqadmin, overview">
-        <Mark />
+        <Logo />
         <span>dlqadmin</span>
       </Link>
       {SCREENS.map(({ to, label, icon }) => (
-        <Entry key={to} to={addressOf(to, span)} icon={icon} label={label} note={notes[to]} />
+        <NavigationLink key={to} to={addressOf(to, span)} icon={icon} label={label} note={notes[to]} />
       ))}
       <IndexHealth />
     </nav>
   );
 }
 
-/** The time of the overview and of the groups, which goes along to the screens that have one; elsewhere the usual one. */
-function useKeptSpan(): Span {
+/** Return the time range for navigation links: that of the overview or the groups page, elsewhere the default. */
+function useNavigationSpan(): Span {
   const { pathname, search } = useLocation();
   return readSpan(new URLSearchParams(/^\/(groups(\/|$)|$)/.test(pathname) ? search : ""));
 }
@@ -120,12 +122,22 @@ function addressOf(screen: string, span: Span): string {
   return screen === "/" || screen === "/groups" ? withSpan(screen, span) : screen;
 }
 
-function Entry({ to, icon, label, note }: { to: string; icon: IconName; label: string; note: string | undefined }) {
+function NavigationLink({
+  to,
+  icon,
+  label,
+  note,
+}: {
+  to: string;
+  icon: IconName;
+  label: string;
+  note: string | undefined;
+}) {
   return (
     <NavLink
       to={to}
       end={to.split("?")[0] === "/"}
-      className={({ isActive }) => join(styles.link, isActive && styles.on)}
+      className={({ isActive }) => join(styles.link, isActive && styles.active)}
       title={label}
     >
       <Icon name={icon} />
@@ -137,13 +149,25 @@ function Entry({ to, icon, label, note }: { to: string; icon: IconName; label: s
 
 function IndexHealth() {
   const { data, isError } = useHealth();
-  if (!data) return <div className={styles.foot}>{isError ? "Health is unknown" : ""}</div>;
+  const { unreachableSince } = useServerState();
+  if (unreachableSince !== null || !data) {
+    return (
+      <div className={styles.indexHealth}>
+        {unreachableSince !== null || isError ? (
+          <div className="row" style={{ gap: 6 }}>
+            <Glyph tone="unknown">?</Glyph>
+            <span className={styles.words}>Health is unknown: the server does not respond</span>
+          </div>
+        ) : null}
+      </div>
+    );
+  }
   const { index, broker, engine } = data;
   const known = broker.reachable && index.records_behind !== null;
-  const current = known && !indexBehind(data);
+  const current = known && !isIndexBehind(data);
   const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
   return (
-    <div className={styles.foot}>
+    <div className={styles.indexHealth}>
       <div className="row" style={{ gap: 6 }}>
         <Glyph tone={current ? "passed" : "warn"}>{current ? "✓" : "!"}</Glyph>
         <span className={styles.words}>
@@ -173,14 +197,14 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
   const name = session.username ?? "";
   return (
     <div className={styles.top}>
-      <Crumbs />
+      <Breadcrumbs />
       <span className="sp" />
-      <button type="button" className={styles.find} onClick={onFind}>
+      <button type="button" className={styles.searchButton} onClick={onFind}>
         <Icon name="find" />
         <span>Go to a name, or topic/partition/offset</span>
         <kbd aria-hidden="true">{MOD} K</kbd>
       </button>
-      <span className={join("mono t2", styles.wide)}>{clock(now, zone)}</span>
+      <span className={join("mono t2", styles.wideOnly)}>{clock(now, zone)}</span>
       <Choice
         label="Time zone"
         value={zone}
@@ -192,7 +216,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
       />
       <button
         type="button"
-        className={styles.icon}
+        className={styles.iconButton}
         onClick={() => setColorScheme(other)}
         title={`Switch to ${other}`}
         aria-label={`Switch to the ${other} theme`}
@@ -205,7 +229,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
         classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
       >
         <Menu.Target>
-          <button type="button" className={styles.who} aria-label={`Signed in as ${name}`}>
+          <button type="button" className={styles.accountButton} aria-label={`Signed in as ${name}`}>
             <Avatar name={name} me size={26} />
           </button>
         </Menu.Target>
@@ -215,6 +239,9 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
           </Menu.Label>
           <Menu.Item component={Link} to="/profile">
             Profile
+          </Menu.Item>
+          <Menu.Item component="a" href="/api/docs">
+            REST API
           </Menu.Item>
           <Menu.Item onClick={onHelp} rightSection={<kbd>?</kbd>}>
             Keys
@@ -227,7 +254,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
   );
 }
 
-function Crumbs() {
+function Breadcrumbs() {
   const { pathname, search } = useLocation();
   const [, screen = "", rest, within] = pathname.split("/");
   if (screen === "bulk-fixes" && rest)

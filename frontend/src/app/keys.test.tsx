@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReplayButton } from "../features/plan/ReplayButton";
 import { useKeys } from "../lib/keys";
 import { settle } from "../testing";
-import { KeyHelp } from "./KeyHelp";
-import { keysAt } from "./keyTable";
+import { KeyboardHelp } from "./KeyboardHelp";
+import { shortcutsAt } from "./shortcuts";
 
 const SOURCES = import.meta.glob<string>("../features/*/*.tsx", { query: "?raw", import: "default", eager: true });
 const SCREENS = {
@@ -87,7 +87,7 @@ describe("the key r", () => {
 function Screen({ seen }: { seen: string[] }) {
   const [open, setOpen] = useState(true);
   useKeys({ Escape: () => void seen.push("Escape"), r: () => void seen.push("r") });
-  return <KeyHelp open={open} onClose={() => flushSync(() => setOpen(false))} />; // as in a browser, where it is closed before the next listener
+  return <KeyboardHelp open={open} onClose={() => flushSync(() => setOpen(false))} />; // as in a browser, where it is closed before the next listener
 }
 
 describe("the key help", () => {
@@ -104,7 +104,9 @@ describe("the key help", () => {
   });
   it.each(Object.entries(SCREENS))("names every key that %s hears", async (path, features) => {
     await show(path, null);
-    const named = keysAt(path).flatMap(({ rows }) => rows.flatMap(({ keys }) => keys.map((key) => NAMES[key] ?? key)));
+    const named = shortcutsAt(path).flatMap(({ rows }) =>
+      rows.flatMap(({ keys }) => keys.map((key) => NAMES[key] ?? key)),
+    );
     const heard = features.flatMap((feature) =>
       Object.entries(SOURCES)
         .filter(([file]) => file.includes(`/${feature}/`))

@@ -8,7 +8,7 @@ interface Screen {
   key: string;
 }
 
-/** The screens of the column on the left; further ones go here. */
+/** The screens in the navigation, in display order. */
 export const SCREENS: readonly Screen[] = [
   { to: "/", label: "Overview", icon: "overview", key: "d" },
   { to: "/groups", label: "Groups", icon: "groups", key: "g" },

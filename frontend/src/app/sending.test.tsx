@@ -10,10 +10,10 @@ import type { DeadLetter } from "../api/types";
 import { BulkJob } from "../features/bulkfix/BulkJob";
 import { FixPlan } from "../features/fix/FixPlan";
 import type { DraftState } from "../features/fix/useDraft";
-import { Agreeing } from "../features/plan/Agreeing";
-import { JobHead } from "../features/replays/JobHead";
-import { NewReplay } from "../features/replays/New";
-import { Planned } from "../features/replays/Planned";
+import { PlanApproval } from "../features/plan/PlanApproval";
+import { ReplayHeader } from "../features/replays/ReplayHeader";
+import { NewReplay } from "../features/replays/NewReplay";
+import { PlannedReplay } from "../features/replays/PlannedReplay";
 
 const SELECTION = {
   id: 7,
@@ -111,7 +111,7 @@ beforeEach(() => {
   });
 });
 
-/** What is shown to an approver: the words, and why each button waits. */
+/** Return the approver's view: its text, and the reason why each button is disabled. */
 async function shown(
   screen: ReactNode,
   { reachable = true, readOnly = false } = {},
@@ -151,7 +151,7 @@ async function shown(
 }
 
 it("a paused replay is not resumed while Kafka is away, and can be cancelled", async () => {
-  const screen = <JobHead replay={{ ...REPLAY, status: "paused" }} />;
+  const screen = <ReplayHeader replay={{ ...REPLAY, status: "paused" }} />;
   expect((await shown(screen)).barred("Resume")).toBeUndefined();
   const { barred } = await shown(screen, away);
   expect(barred("Resume")).toBe(AWAY);
@@ -160,11 +160,18 @@ it("a paused replay is not resumed while Kafka is away, and can be cancelled", a
 });
 
 it("a running replay can be paused while Kafka is away", async () => {
-  expect((await shown(<JobHead replay={{ ...REPLAY, status: "running" }} />, away)).barred("Pause")).toBeUndefined();
+  expect(
+    (await shown(<ReplayHeader replay={{ ...REPLAY, status: "running" }} />, away)).barred("Pause"),
+  ).toBeUndefined();
 });
 
 it.each([
-  ["of many", <Planned key="many" replay={{ ...REPLAY, status: "planned", plan: PLAN }} />, "Replay 2 records", "/"],
+  [
+    "of many",
+    <PlannedReplay key="many" replay={{ ...REPLAY, status: "planned", plan: PLAN }} />,
+    "Replay 2 records",
+    "/",
+  ],
   [
     "of one fix",
     <FixPlan key="one" letter={{ id: 5 } as DeadLetter} state={{} as DraftState} identical />,
@@ -206,7 +213,7 @@ it("the replay of a bulk fix is not planned while Kafka is away, and its drafts 
 it("nobody approves where nothing may be written", async () => {
   const approval = { ...NOBODY, needed: true, asked_by: "ada", asked_at: SELECTION.created_at };
   const screen = (
-    <Agreeing
+    <PlanApproval
       approval={approval}
       busy={false}
       error={null}

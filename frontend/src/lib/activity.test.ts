@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { followInput } from "./activity";
+import { watchInput } from "./activity";
 
 /** A page whose clock and input the test decides. */
 function page() {
@@ -8,7 +8,7 @@ function page() {
   const target = {
     addEventListener: (name: string, listener: (event: Event) => void) => void (heard[name] = listener),
   };
-  const isActive = followInput(target as unknown as Window, () => at.now);
+  const isActive = watchInput(target as unknown as Window, () => at.now);
   const input = (name: string, isTrusted = true) => heard[name]?.({ isTrusted } as Event);
   return { at, isActive, input };
 }

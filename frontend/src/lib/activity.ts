@@ -2,17 +2,17 @@ const RECENT_MS = 60_000;
 const INPUTS = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"] as const;
 
 /**
- * Whether a person used this page within the last minute.
+ * Return whether a person used this page within the last minute.
  *
- * The screens refresh by themselves. The server ends a session whose user does nothing, so requests say whether somebody is there.
+ * Screens poll, so the server cannot tell from requests whether a user is active. It ends idle sessions.
  */
-export const isPersonActive = followInput(window);
+export const isPersonActive = watchInput(window);
 
-/** Follows a person's input; returns a function that says whether the last one was within a minute. */
-export function followInput(target: Pick<Window, "addEventListener">, now: () => number = Date.now): () => boolean {
+/** Watch user input; return a function that tells whether the last input was within a minute. */
+export function watchInput(target: Pick<Window, "addEventListener">, now: () => number = Date.now): () => boolean {
   let last = -Infinity;
   const note = (event: Event) => {
-    if (event.isTrusted) last = now(); // a script's event is no person's
+    if (event.isTrusted) last = now(); // ignore events that scripts dispatch
   };
   for (const name of INPUTS) target.addEventListener(name, note, { capture: true, passive: true });
   return () => now() - last < RECENT_MS;

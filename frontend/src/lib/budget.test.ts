@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { budgetLines, handlerLines, harmlessWords, paceWords, worstTask } from "./budget";
+import { budgetLines, handlerLines, noRiskWords, paceWords, worstTask } from "./budget";
 
 describe("a task's budget in lines", () => {
   const of = (limit: number, used: number) => ({ limit, used, left: limit < 0 ? null : Math.max(0, limit - used) });
@@ -78,6 +78,6 @@ describe("when no task is near to failing", () => {
       "No task is known to be near: 1 task has not reported; 1 task has no limits; a handler decides about 1 task; 1 task has used none of its error budget.",
     ],
   ])("%j", (risks, words) => {
-    expect(harmlessWords(risks)).toBe(words);
+    expect(noRiskWords(risks)).toBe(words);
   });
 });

@@ -15,7 +15,7 @@ interface Limits {
   decided_by?: string;
 }
 
-/** One line about one limit: what it counts, what is left of it, and how much of it is used, 0 to 1. */
+/** One line about a limit: its window, the remaining errors, and the used share (0 to 1). */
 export interface BudgetLine {
   label: string;
   words: string;
@@ -24,8 +24,8 @@ export interface BudgetLine {
 }
 
 const UNLIMITED = "unlimited";
-const FAILS = "fails on the next error";
-const UNTOLD = "not reported yet";
+const FAILS_NEXT = "fails on the next error";
+const NOT_REPORTED = "not reported yet";
 const WINDOWS: Record<number, string> = { 60_000: "per minute", 3_600_000: "per hour", 86_400_000: "per day" };
 const DECIDES: Record<string, string> = {
   processing: "transforms, processors and put",
@@ -44,17 +44,17 @@ const NEAREST_FIRST = [
   "unknown",
 ];
 
-/** A task's budget in one or two lines: limits that can't be reached are left out, a limit of 0 says all. */
+/** Return a task's budget in one or two lines. Unlimited limits are left out; a limit of 0 replaces the others. */
 export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits): BudgetLine[] {
   const failed = risk === "failed";
   const plain = (words: string, label = ""): BudgetLine[] => [{ label, words, used: 0, empty: false }];
   if (decided_by === "handlers")
-    return plain(failed ? "a handler decided" : risk === "fail_fast" ? FAILS : "a handler decides");
-  if (!total && !rate) return plain(UNTOLD);
+    return plain(failed ? "a handler decided" : risk === "fail_fast" ? FAILS_NEXT : "a handler decides");
+  if (!total && !rate) return plain(NOT_REPORTED);
   const zero = [total?.limit === 0 && "in all", rate?.limit === 0 && windowWords(window_ms)].filter(
     (label) => label !== false,
   );
-  if (zero.length > 0) return plain(failed ? "no error is tolerated" : FAILS, `0 ${zero.join(" and ")}`);
+  if (zero.length > 0) return plain(failed ? "no error is tolerated" : FAILS_NEXT, `0 ${zero.join(" and ")}`);
   const limits: [string, Limit | null][] = [
     ["in all", total],
     [windowWords(window_ms), rate],
@@ -63,7 +63,7 @@ export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits
   return lines.length > 0 ? lines : plain(UNLIMITED);
 }
 
-/** Which stages a handler decides about in place of the limits, and which handler: its whole name is the title. */
+/** Return the stages whose errors a handler decides about, with the handler; `title` has its full name. */
 export function handlerLines(handlers: Record<string, string>): { title: string; words: string }[] {
   return Object.entries(handlers).map(([role, name]) => ({
     title: `${role}: ${name}`,
@@ -71,7 +71,7 @@ export function handlerLines(handlers: Record<string, string>): { title: string;
   }));
 }
 
-/** The task that is nearest to failing; the first of equals. */
+/** Return the task that is nearest to failing; of equal tasks the first. */
 export function worstTask<T extends { budget: { risk: string; left: number | null } }>(
   tasks: readonly T[],
 ): T | undefined {
@@ -83,8 +83,8 @@ export function worstTask<T extends { budget: { risk: string; left: number | nul
   }, undefined);
 }
 
-/** What can be said where no task is near to failing, from all tasks' risks: that none is, only if each has told so. */
-export function harmlessWords(risks: readonly string[]): string {
+/** Return a sentence for tasks without a known risk. It says that none is near only if every task has reported. */
+export function noRiskWords(risks: readonly string[]): string {
   if (risks.length === 0) return "There is no task.";
   if (risks.every((risk) => risk === "unused"))
     return "No task has used any of its error budget, and none fails on its next error.";
@@ -104,7 +104,7 @@ export function harmlessWords(risks: readonly string[]): string {
   return `No task is known to be near: ${parts.join("; ")}.`;
 }
 
-/** When a task would fail if errors went on as in the last hour. */
+/** Return when a task would fail at the error rate of the last hour. */
 export function paceWords(emptyInMs: number | null): string | null {
   if (emptyInMs === null) return null;
   return emptyInMs > 365 * 86_400_000
@@ -122,7 +122,7 @@ function lineOf(label: string, { limit, used }: Limit, failed: boolean): BudgetL
   const words = `${count(left)} of ${count(limit)} left`;
   return {
     label,
-    words: left === 0 && !failed ? `${words}: ${FAILS}` : words,
+    words: left === 0 && !failed ? `${words}: ${FAILS_NEXT}` : words,
     used: Math.min(1, used / limit),
     empty: left === 0,
   };

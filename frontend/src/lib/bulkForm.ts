@@ -1,4 +1,4 @@
-/** The lines of a bulk fix's form, and the program that they are: numbers stay as they are typed. */
+/** Convert the rows of the bulk fix form to a program. Numbers keep their typed form, because parsing could round them. */
 
 export type FormAct = "set" | "unset" | "cast" | "set_header" | "unset_header" | "set_key";
 export type When = "always" | "null" | "missing" | "null_or_missing";
@@ -23,12 +23,12 @@ export const freshRow = (id: number): FormRow => ({
   to: "number",
 });
 
-/** Whether the line lacks something to be one. */
+/** Return whether a required input of the row is empty. */
 export function isOpen(row: FormRow): boolean {
   return row.act !== "set_key" && row.name.trim() === "";
 }
 
-/** What a typed value is taken for: JSON where it is that, text otherwise. */
+/** Return the type of a typed value: its JSON type, or text if it is not JSON. */
 export function valueKind(text: string): "text" | "number" | "true or false" | "null" | "object" | "array" {
   const parsed = parse(text);
   if (parsed === undefined || typeof parsed === "string") return "text";
@@ -37,7 +37,7 @@ export function valueKind(text: string): "text" | "number" | "true or false" | "
   return typeof parsed === "object" ? "object" : typeof parsed === "number" ? "number" : "true or false";
 }
 
-/** The program of the lines that are complete; empty when none is. */
+/** Return the program of the complete rows; empty if there are none. */
 export function programOf(rows: readonly FormRow[]): string {
   const lines = rows.filter((row) => !isOpen(row)).map(line);
   return lines.length === 0 ? "" : `[${lines.join(",")}]`;

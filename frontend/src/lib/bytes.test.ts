@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { broken, cells, hexRows, nearStart, wrapped, type Line } from "./bytes";
+import { prettyLines, cells, hexRows, nearStart, wrappedLines, type Line } from "./bytes";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const text = (lines: Line[]) => lines.map((line) => line.cells.map((cell) => cell.text).join("")).join("");
@@ -28,15 +28,15 @@ describe("the characters of a value", () => {
 describe("lines for reading", () => {
   const source = '{"a":12345678901234567890.50,"b":[1,  2],"c":"x,{\\"y"}';
   it("lose, add and respell nothing", () => {
-    expect(text(broken(cells(utf8(source)), 100))).toBe(source);
-    expect(text(wrapped(cells(utf8(source)), 7))).toBe(source);
+    expect(text(prettyLines(cells(utf8(source)), 100))).toBe(source);
+    expect(text(wrappedLines(cells(utf8(source)), 7))).toBe(source);
   });
   it("break after structure, never inside a string", () => {
-    const lines = broken(cells(utf8(source)), 100).map((line) => line.cells.map((cell) => cell.text).join(""));
+    const lines = prettyLines(cells(utf8(source)), 100).map((line) => line.cells.map((cell) => cell.text).join(""));
     expect(lines).toEqual(["{", '"a":12345678901234567890.50,', '"b":[', "1,", "  2", "],", '"c":"x,{\\"y"', "}"]);
   });
   it("say at which byte they begin", () => {
-    expect(wrapped(cells(utf8("€€€€")), 2).map((line) => line.at)).toEqual([0, 6]);
+    expect(wrappedLines(cells(utf8("€€€€")), 2).map((line) => line.at)).toEqual([0, 6]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Views of bytes for reading; none of them parses and rewrites a value. */
+/** Readable views of bytes. They never parse and serialise a value, because that could change it. */
 
 export interface Cell {
   text: string;
@@ -17,7 +17,7 @@ export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 }
 
-/** The bytes as characters with their offsets; what is not UTF-8 stays a byte of its own, marked invalid. */
+/** Decode bytes to characters with offsets; each byte that is not UTF-8 becomes an invalid cell. */
 export function cells(bytes: Uint8Array): Cell[] {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const found: Cell[] = [];
@@ -31,8 +31,8 @@ export function cells(bytes: Uint8Array): Cell[] {
   return found;
 }
 
-/** Lines of at most `width` characters, exactly as they were sent. */
-export function wrapped(all: readonly Cell[], width: number): Line[] {
+/** Split cells into lines of at most `width` characters. */
+export function wrappedLines(all: readonly Cell[], width: number): Line[] {
   const lines: Line[] = [];
   for (let start = 0; start < all.length; start += width) {
     const part = all.slice(start, start + width);
@@ -41,8 +41,8 @@ export function wrapped(all: readonly Cell[], width: number): Line[] {
   return lines;
 }
 
-/** Lines broken after JSON's own punctuation for reading; every character stays what and where it was. */
-export function broken(all: readonly Cell[], width: number): Line[] {
+/** Split cells after JSON punctuation; no character is added, removed or moved. */
+export function prettyLines(all: readonly Cell[], width: number): Line[] {
   const lines: Line[] = [];
   let line: Cell[] = [];
   let depth = 0;
@@ -75,7 +75,7 @@ export function broken(all: readonly Cell[], width: number): Line[] {
   return lines;
 }
 
-/** The offset where the text that led to an error begins: after the last comma or bracket before it. */
+/** Return the start of the text that led to an error: after the last comma or bracket before it. */
 export function nearStart(bytes: Uint8Array, error: number): number {
   for (let at = Math.min(error, bytes.length) - 1; at >= 0 && at > error - 80; at -= 1) {
     if (',{["'.includes(String.fromCharCode(bytes[at] ?? 0)) && at < error - 1) {
@@ -85,7 +85,7 @@ export function nearStart(bytes: Uint8Array, error: number): number {
   return Math.max(0, error - 1);
 }
 
-/** Rows of sixteen bytes as hex and ASCII. */
+/** Return rows of sixteen bytes for a hex view. */
 export function hexRows(bytes: Uint8Array, from: number, rows: number): { at: number; bytes: number[] }[] {
   const first = from - (from % 16);
   const out = [];

@@ -16,24 +16,24 @@ export interface Row {
 
 export interface Difference {
   rows: Row[];
-  /** What is compared: whole lines, or places with what stands around them where no lines are to be trusted. */
+  /** The unit of comparison: lines, or excerpts around changes if neither text has usable lines. */
   by: "line" | "place";
-  /** How many of them differ. */
+  /** The number of differences. */
   places: number;
-  /** How many bytes of the original are kept. */
+  /** The number of unchanged bytes of the original. */
   kept: number;
 }
 
-interface Stretch {
+interface TextRange {
   from: number;
   to: number;
   depth: number;
 }
 
-/** A stretch of the original, and what stands in its stead. */
+/** A range of the original and its replacement. */
 interface Pair {
-  gone: Stretch;
-  fresh: Stretch;
+  gone: TextRange;
+  fresh: TextRange;
 }
 
 interface Range {
@@ -43,34 +43,34 @@ interface Range {
   toB: number;
 }
 
-const CAREFUL = { scanLimit: 2_000, timeout: 250 };
+const DIFF_LIMITS = { scanLimit: 2_000, timeout: 250 };
 const FIRST_CODE = 0x100;
-const CODES = 0xd000;
+const CODE_COUNT = 0xd000;
 const LONG_LINE = 2_000;
-const AROUND = 48;
+const CONTEXT_CHARACTERS = 48;
 
 /**
- * What differs, with the characters that differ marked. Of two texts of one kind the lines are compared. Where only one is JSON,
- * both stand on its lines: the other's would begin inside strings after a quote is lost. Where none can be read, places are shown.
+ * Compare two texts and mark the characters that differ. If both are JSON or both are not, compare lines. If only one is JSON,
+ * use its lines for both: after a lost quote the other's lines would begin inside strings. Otherwise return excerpts.
  */
 export function difference(original: string, edited: string): Difference {
   const [was, is] = [jsonError(original) === null, jsonError(edited) === null];
   if (was !== is && shortLines(is ? edited : original)) {
     const ranges = changedRanges(original, edited);
-    return paired("line", original, edited, ranges, onLinesOf(is ? "edited" : "original", original, edited, ranges));
+    return paired("line", original, edited, ranges, linePairs(is ? "edited" : "original", original, edited, ranges));
   }
   const oneKind = was === is && (was || (breaks(original).length === 0 && breaks(edited).length === 0));
-  if (oneKind && shortLines(original) && shortLines(edited)) return byLines(original, edited);
+  if (oneKind && shortLines(original) && shortLines(edited)) return lineDifference(original, edited);
   const ranges = changedRanges(original, edited);
-  return paired("place", original, edited, ranges, placesOf(original, edited, ranges));
+  return paired("place", original, edited, ranges, excerptPairs(original, edited, ranges));
 }
 
-/** Where the characters differ, made readable: whole words rather than letters. */
+/** Return the ranges that differ, extended to whole words. */
 export function changedRanges(original: string, edited: string): readonly Range[] {
-  return original === edited ? [] : presentableDiff(original, edited, CAREFUL);
+  return original === edited ? [] : presentableDiff(original, edited, DIFF_LIMITS);
 }
 
-/** How many bytes of the original this row keeps. */
+/** Return the number of original bytes that this row keeps. */
 export function keptIn(row: Row): number {
   if (row.kind === "new") return 0;
   return row.pieces.reduce((sum, piece) => sum + (piece.marked ? 0 : byteOffset(piece.text, piece.text.length)), 0);
@@ -109,8 +109,8 @@ function paired(
   return made(by, rows, places);
 }
 
-/** The lines of one side, each with what the ranges say stands in its stead on the other. */
-function onLinesOf(side: "original" | "edited", original: string, edited: string, ranges: readonly Range[]): Pair[] {
+/** Pair each line of one side with its replacement on the other side. */
+function linePairs(side: "original" | "edited", original: string, edited: string, ranges: readonly Range[]): Pair[] {
   const [text, end] = side === "original" ? [original, edited.length] : [edited, original.length];
   const changes = ranges.map(({ fromA, toA, fromB, toB }) =>
     side === "original" ? { from: fromA, to: toA, there: toB } : { from: fromB, to: toB, there: toA },
@@ -131,12 +131,13 @@ function onLinesOf(side: "original" | "edited", original: string, edited: string
   });
 }
 
-/** The ranges with some of what stands around them, near ones as one, and the stretches between. */
-function placesOf(original: string, edited: string, ranges: readonly Range[]): Pair[] {
+/** Return the changes with their context, joined if they are close, and the ranges between them. */
+function excerptPairs(original: string, edited: string, ranges: readonly Range[]): Pair[] {
   const places: Range[] = [];
   for (const range of ranges) {
     const last = places.at(-1);
-    if (last && range.fromA - last.toA <= 3 * AROUND) Object.assign(last, { toA: range.toA, toB: range.toB });
+    if (last && range.fromA - last.toA <= 3 * CONTEXT_CHARACTERS)
+      Object.assign(last, { toA: range.toA, toB: range.toB });
     else places.push({ ...range });
   }
   const pairs: Pair[] = [];
@@ -146,11 +147,14 @@ function placesOf(original: string, edited: string, ranges: readonly Range[]): P
     [a, b] = [toA, toB];
   };
   for (const { fromA, toA, fromB, toB } of places) {
-    const before = fromA - a <= 2 * AROUND ? fromA - a : whole(original, fromA - AROUND, fromA);
+    const before =
+      fromA - a <= 2 * CONTEXT_CHARACTERS
+        ? fromA - a
+        : distanceOnCharacter(original, fromA - CONTEXT_CHARACTERS, fromA);
     const after =
-      original.length - toA <= 2 * AROUND
+      original.length - toA <= 2 * CONTEXT_CHARACTERS
         ? original.length - toA
-        : AROUND + whole(original, toA + AROUND, toA + AROUND);
+        : CONTEXT_CHARACTERS + distanceOnCharacter(original, toA + CONTEXT_CHARACTERS, toA + CONTEXT_CHARACTERS);
     until(fromA - before, fromB - before);
     until(toA + after, toB + after);
   }
@@ -158,12 +162,12 @@ function placesOf(original: string, edited: string, ranges: readonly Range[]): P
   return pairs;
 }
 
-/** How far `from` is before `to`, one more where it would cut a surrogate pair. */
-function whole(text: string, from: number, to: number): number {
+/** Return the distance from `from` to `to`, plus one if `from` would split a surrogate pair. */
+function distanceOnCharacter(text: string, from: number, to: number): number {
   return to - from + (/[\udc00-\udfff]/.test(text.charAt(from)) ? 1 : 0);
 }
 
-function byLines(original: string, edited: string): Difference {
+function lineDifference(original: string, edited: string): Difference {
   const [before, after] = [shown(original), shown(edited)];
   const rows: Row[] = [];
   let places = 0;
@@ -186,31 +190,31 @@ function byLines(original: string, edited: string): Difference {
   return made("line", rows, places);
 }
 
-function shown(text: string): Stretch[] {
+function shown(text: string): TextRange[] {
   return readingLines(text).filter((line) => line.to > line.from);
 }
 
-/** Each different line becomes one character, so that whole lines are compared. */
-function lineChanges(original: string, before: readonly Stretch[], edited: string, after: readonly Stretch[]) {
+/** Compare whole lines by mapping each distinct line to one character. */
+function lineChanges(original: string, before: readonly TextRange[], edited: string, after: readonly TextRange[]) {
   const codes = new Map<string, number>();
-  const coded = (source: string, lines: readonly Stretch[]) =>
+  const coded = (source: string, lines: readonly TextRange[]) =>
     lines
       .map(({ from, to }) => {
         const text = source.slice(from, to);
-        const code = codes.get(text) ?? FIRST_CODE + (codes.size % CODES);
+        const code = codes.get(text) ?? FIRST_CODE + (codes.size % CODE_COUNT);
         codes.set(text, code);
         return String.fromCharCode(code);
       })
       .join("");
-  return diff(coded(original, before), coded(edited, after), CAREFUL);
+  return diff(coded(original, before), coded(edited, after), DIFF_LIMITS);
 }
 
-function changed(original: string, gone: readonly Stretch[], edited: string, fresh: readonly Stretch[]): Row[] {
+function changed(original: string, gone: readonly TextRange[], edited: string, fresh: readonly TextRange[]): Row[] {
   const [a, b] = [gone[0]?.from ?? 0, fresh[0]?.from ?? 0];
   const ranges = presentableDiff(
     original.slice(a, gone.at(-1)?.to ?? a),
     edited.slice(b, fresh.at(-1)?.to ?? b),
-    CAREFUL,
+    DIFF_LIMITS,
   );
   const [goneMarks, freshMarks] = [
     ranges.map((one) => [a + one.fromA, a + one.toA] as const),
@@ -225,7 +229,7 @@ function changed(original: string, gone: readonly Stretch[], edited: string, fre
 function row(
   kind: Row["kind"],
   text: string,
-  { from, to, depth }: Stretch,
+  { from, to, depth }: TextRange,
   marks: readonly (readonly [number, number])[],
 ): Row {
   const pieces: Piece[] = [];

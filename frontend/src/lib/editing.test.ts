@@ -1,6 +1,6 @@
 import { EditorState } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
-import { asText, byteOffset, fitsOneLine, fromHex, fromText, same, toBase64, toHex } from "./editing";
+import { asText, byteOffset, fitsOneLine, fromHex, fromText, sameBytes, toBase64, toHex } from "./editing";
 import { fromBase64 } from "./bytes";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -56,10 +56,10 @@ describe("base64", () => {
 
 it("null is not empty", () => {
   expect([
-    same(null, new Uint8Array()),
-    same(null, null),
-    same(utf8("a"), utf8("a")),
-    same(utf8("a"), utf8("b")),
+    sameBytes(null, new Uint8Array()),
+    sameBytes(null, null),
+    sameBytes(utf8("a"), utf8("a")),
+    sameBytes(utf8("a"), utf8("b")),
   ]).toEqual([false, true, true, false]);
 });
 

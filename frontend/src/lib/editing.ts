@@ -1,8 +1,8 @@
-/** Bytes while they are edited: text only when it is exactly UTF-8, hex otherwise; nothing is parsed and rewritten. */
+/** Convert bytes for editing: as text if they are valid UTF-8, else as hex. Values are never parsed and serialised. */
 
 export type Part = Uint8Array<ArrayBuffer> | null;
 
-/** The bytes as text that gives the same bytes back, byte order mark and line ends included; null when there is none. */
+/** Decode bytes to text that encodes to the same bytes, with byte order mark and line ends; null if impossible. */
 export function asText(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -11,24 +11,24 @@ export function asText(bytes: Uint8Array): string | null {
   }
 }
 
-/** The text's UTF-8; null when it holds half a surrogate pair, which has no bytes. */
+/** Encode text as UTF-8; null if it has an unpaired surrogate, which UTF-8 cannot encode. */
 export function fromText(text: string): Part {
   return /\p{Cs}/u.test(text) ? null : new TextEncoder().encode(text);
 }
 
-/** Whether a one-line field of the browser shows this text without changing it. */
+/** Return whether a one-line input keeps this text unchanged. */
 export function fitsOneLine(text: string): boolean {
   return !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text);
 }
 
-/** "7b 22" and "7B22" alike; null when it is not pairs of hex digits. */
+/** Parse hex such as "7b 22" or "7B22"; null if it is not pairs of hex digits. */
 export function fromHex(text: string): Part {
   const digits = text.replace(/\s+/g, "");
   if (digits.length % 2 !== 0 || /[^0-9a-f]/i.test(digits)) return null;
   return Uint8Array.from({ length: digits.length / 2 }, (_, at) => parseInt(digits.slice(2 * at, 2 * at + 2), 16));
 }
 
-/** Sixteen bytes a line, in pairs of hex digits. */
+/** Format bytes as hex, sixteen per line. */
 export function toHex(bytes: Uint8Array): string {
   let out = "";
   for (let at = 0; at < bytes.length; at += 1)
@@ -42,13 +42,13 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Null is not empty. */
-export function same(one: Part, other: Part): boolean {
+/** Compare bytes; null differs from empty. */
+export function sameBytes(one: Part, other: Part): boolean {
   if (one === null || other === null) return one === other;
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** How many bytes the text before `at` takes. */
+/** Return the number of UTF-8 bytes before index `at`. */
 export function byteOffset(text: string, at: number): number {
   return new TextEncoder().encode(text.slice(0, at)).length;
 }

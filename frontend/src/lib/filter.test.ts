@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
 import {
-  askFilter,
-  isProbed,
-  keptQuery,
-  openQuery,
+  apiQuery,
+  readsRecordBytes,
+  savedQuery,
+  filterOfSaved,
   readFilter,
   recordsOf,
   recordsWith,
-  stands,
+  clauseState,
   toggle,
-  typed,
+  withTyped,
   writeFilter,
 } from "./filter";
 
@@ -35,13 +35,13 @@ describe("a filter in the address", () => {
     ]);
   });
   it("is bounded in time when nothing is said", () => {
-    expect(askFilter(read(""))).toBe("from=now-7d&to=now");
+    expect(apiQuery(read(""))).toBe("from=now-7d&to=now");
   });
   it("ignores what it does not know", () => {
     expect(texts("at=12&colour=red&stage=")).toEqual([]);
   });
   it("keeps a switched-off chip but does not ask for it", () => {
-    expect(askFilter(read("q=group:7+stage:TASK_PUT&off=0"))).toBe("q=stage%3ATASK_PUT&from=now-7d&to=now");
+    expect(apiQuery(read("q=group:7+stage:TASK_PUT&off=0"))).toBe("q=stage%3ATASK_PUT&from=now-7d&to=now");
   });
   it("may have parameters instead of a query", () => {
     expect(texts("stage=TASK_PUT&not_key=a+b&off.group=7&readable=false&replay_state=none&text=not+null")).toEqual([
@@ -60,13 +60,13 @@ describe("a facet's click", () => {
   it("includes, and a second one takes it away", () => {
     const once = toggle(read(""), "stage", "TASK_PUT", false);
     expect(once.clauses).toEqual([{ text: "stage:TASK_PUT", off: false }]);
-    expect(stands(once, "stage", "TASK_PUT")).toBe("in");
+    expect(clauseState(once, "stage", "TASK_PUT")).toBe("in");
     expect(toggle(once, "stage", "TASK_PUT", false).clauses).toEqual([]);
   });
   it("with Alt replaces an inclusion by an exclusion", () => {
     const excluded = toggle(read("stage=TASK_PUT"), "stage", "TASK_PUT", true);
     expect(excluded.clauses.map((clause) => clause.text)).toEqual(["-stage:TASK_PUT"]);
-    expect(stands(excluded, "stage", "TASK_PUT")).toBe("out");
+    expect(clauseState(excluded, "stage", "TASK_PUT")).toBe("out");
   });
   it("takes one value out of a list", () => {
     expect(toggle(read("q=topic:a,b*"), "topic", "a", false).clauses.map((clause) => clause.text)).toEqual([
@@ -80,15 +80,12 @@ describe("a facet's click", () => {
 
 describe("what is typed", () => {
   it("is added clause by clause", () => {
-    expect(typed(read("q=a"), 'stage:TASK_PUT -key:"b c" word', "utc").clauses.map((clause) => clause.text)).toEqual([
-      "a",
-      "stage:TASK_PUT",
-      '-key:"b c"',
-      "word",
-    ]);
+    expect(
+      withTyped(read("q=a"), 'stage:TASK_PUT -key:"b c" word', "utc").clauses.map((clause) => clause.text),
+    ).toEqual(["a", "stage:TASK_PUT", '-key:"b c"', "word"]);
   });
   it("sets the time", () => {
-    expect(typed(read(""), "after:-6h before:2026-11-20", "utc")).toEqual({
+    expect(withTyped(read(""), "after:-6h before:2026-11-20", "utc")).toEqual({
       clauses: [],
       from: "now-6h",
       to: "2026-11-20T00:00:00Z",
@@ -101,25 +98,25 @@ describe("what is typed", () => {
     ["2026-11-20T10:30:15.5", "2026-11-20T15:30:15.500Z"],
   ])("reads the time %s in the zone that is shown", (time, moment) => {
     vi.stubEnv("TZ", "America/New_York");
-    expect(typed(read(""), `after:${time}`, "local").from).toBe(moment);
+    expect(withTyped(read(""), `after:${time}`, "local").from).toBe(moment);
   });
   it.each(["2026-11-20T10:00Z", "2026-11-20T10:00+02:00", "2026-02-31"])("leaves %s as it is", (time) => {
-    expect(typed(read(""), `after:${time}`, "local").from).toBe(time);
+    expect(withTyped(read(""), `after:${time}`, "local").from).toBe(time);
   });
   it("is left to the server when it is no time", () => {
-    expect(typed(read(""), "after:yesterday", "utc").clauses).toEqual([{ text: "after:yesterday", off: false }]);
+    expect(withTyped(read(""), "after:yesterday", "utc").clauses).toEqual([{ text: "after:yesterday", off: false }]);
   });
 });
 
 it("a search that is kept opens as it was", () => {
   const filter = read("q=stage:TASK_PUT+gap&from=now-1h");
-  expect(keptQuery(filter)).toBe("stage:TASK_PUT gap after:-1h");
-  expect(openQuery(keptQuery(filter))).toEqual(filter);
+  expect(savedQuery(filter)).toBe("stage:TASK_PUT gap after:-1h");
+  expect(filterOfSaved(savedQuery(filter))).toEqual(filter);
 });
 
 it("a look into bytes is known by its fields", () => {
-  expect(isProbed(read("q=value.gap:null"))).toBe(true);
-  expect(isProbed(read("q=value.gap:null+value&off=0"))).toBe(false);
+  expect(readsRecordBytes(read("q=value.gap:null"))).toBe(true);
+  expect(readsRecordBytes(read("q=value.gap:null+value&off=0"))).toBe(false);
 });
 
 it("a figure links to the records that it counts", () => {

@@ -1,7 +1,7 @@
-/** What a list of dead letters is narrowed by, as it stands in the page's address. */
+/** The filter of a list of dead letters, as stored in the page's URL. */
 import { FIELDS, type Field, type FieldRow } from "./fields";
 import type { Zone } from "./format";
-import { dropped, pieces, said, written } from "./query";
+import { withoutValue, splitClauses, parseClause, formatClause } from "./query";
 import { inUtc } from "./ranges";
 
 /** One chip of the query bar: a clause of the query language. */
@@ -24,7 +24,7 @@ const RELATIVE = /^(?:now)?(-\d{1,6}[smhdw])$/;
 
 export function readFilter(params: URLSearchParams): Filter {
   const off = new Set((params.get("off") ?? "").split(","));
-  const clauses: Clause[] = pieces(params.get("q") ?? "").map(({ text }, index) => ({
+  const clauses: Clause[] = splitClauses(params.get("q") ?? "").map(({ text }, index) => ({
     text,
     off: off.has(String(index)),
   }));
@@ -35,7 +35,7 @@ export function readFilter(params: URLSearchParams): Filter {
     const field = exclude ? bare.slice(4) : bare;
     if (isField(field) && value) clauses.push({ text: clauseOf(field, value, exclude), off: isOff });
     if (name === "text" && value)
-      clauses.push({ text: written({ field: null, values: [value], exclude: false }), off: false });
+      clauses.push({ text: formatClause({ field: null, values: [value], exclude: false }), off: false });
   }
   return {
     clauses,
@@ -44,7 +44,7 @@ export function readFilter(params: URLSearchParams): Filter {
   };
 }
 
-/** The filter as address parameters: all chips in their order, and the places of those that are switched off. */
+/** Return the filter as URL parameters: all clauses in order, and the indices of disabled ones. */
 export function writeFilter(filter: Filter): URLSearchParams {
   const params = new URLSearchParams();
   const off = filter.clauses.flatMap((clause, index) => (clause.off ? [index] : []));
@@ -55,8 +55,8 @@ export function writeFilter(filter: Filter): URLSearchParams {
   return params;
 }
 
-/** The filter as the API takes it: bounded in time, without what is switched off. */
-export function askFilter(filter: Filter): string {
+/** Return the filter as API parameters, without disabled clauses. */
+export function apiQuery(filter: Filter): string {
   const params = new URLSearchParams();
   const query = queryOf(filter);
   if (query) params.set("q", query);
@@ -65,7 +65,7 @@ export function askFilter(filter: Filter): string {
   return params.toString();
 }
 
-/** The query as one text, without what is switched off. */
+/** Return the query text without disabled clauses. */
 export function queryOf(filter: Filter): string {
   return filter.clauses
     .filter((clause) => !clause.off)
@@ -73,42 +73,42 @@ export function queryOf(filter: Filter): string {
     .join(" ");
 }
 
-/** The query with its time, as it is kept for later. */
-export function keptQuery(filter: Filter): string {
+/** Return the query text with its time range, as saved searches store it. */
+export function savedQuery(filter: Filter): string {
   const short = (bound: string) => RELATIVE.exec(bound)?.[1] ?? bound;
   const times = [`after:${short(filter.from)}`, ...(filter.to === "now" ? [] : [`before:${short(filter.to)}`])];
   return [queryOf(filter), ...times].filter(Boolean).join(" ");
 }
 
-/** A query that was kept, in place of everything. */
-export function openQuery(query: string): Filter {
-  return typed({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
+/** Return the filter of a saved search. */
+export function filterOfSaved(query: string): Filter {
+  return withTyped({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
 }
 
-/** The field's name on screens. */
+/** Return the label of a field. */
 export function labelOf(field: Field): string {
   return ROWS[field].label;
 }
 
-/** How a facet's value stands in the filter: included, excluded, or not at all. */
-export function stands(filter: Filter, field: Field, value: string): "in" | "out" | null {
+/** Return whether the filter includes or excludes a value, or null for neither. */
+export function clauseState(filter: Filter, field: Field, value: string): "in" | "out" | null {
   const name = nameOf(field);
-  const found = filter.clauses.find((clause) => !clause.off && says(clause, name, valueOf(field, value)));
+  const found = filter.clauses.find((clause) => !clause.off && hasValue(clause, name, valueOf(field, value)));
   if (!found) return null;
-  return said(found.text).exclude ? "out" : "in";
+  return parseClause(found.text).exclude ? "out" : "in";
 }
 
-/** Adds the clause, or takes it away when it is there already; its opposite never stays beside it. */
+/** Add a clause, or remove it if it exists; the opposite clause is always removed. */
 export function toggle(filter: Filter, field: Field, value: string, exclude: boolean): Filter {
-  const there = stands(filter, field, value) === (exclude ? "out" : "in");
-  const clauses = filter.clauses.flatMap((clause) => without(clause, nameOf(field), valueOf(field, value)));
+  const there = clauseState(filter, field, value) === (exclude ? "out" : "in");
+  const clauses = filter.clauses.flatMap((clause) => withoutClauseValue(clause, nameOf(field), valueOf(field, value)));
   return { ...filter, clauses: there ? clauses : [...clauses, { text: clauseOf(field, value, exclude), off: false }] };
 }
 
-/** What was typed, added to the filter; a time, read in the zone, becomes the filter's own. */
-export function typed(filter: Filter, input: string, zone: Zone): Filter {
-  return pieces(input).reduce((sum, { text }) => {
-    const { field, values, exclude } = said(text);
+/** Add typed text to the filter. `after:` and `before:` set the time range, in this zone. */
+export function withTyped(filter: Filter, input: string, zone: Zone): Filter {
+  return splitClauses(input).reduce((sum, { text }) => {
+    const { field, values, exclude } = parseClause(text);
     const time = values.length === 1 && !exclude ? values[0] : undefined;
     if (time && (field === "after" || field === "before") && isTime(time)) {
       const bound = RELATIVE.test(time) ? `now${RELATIVE.exec(time)?.[1]}` : inUtc(time, zone);
@@ -118,17 +118,19 @@ export function typed(filter: Filter, input: string, zone: Zone): Filter {
   }, filter);
 }
 
-/** Whether the bytes of records must be looked into, which takes its time. */
-export function isProbed(filter: Filter): boolean {
-  return filter.clauses.some((clause) => !clause.off && /^(?:value|header)\../.test(said(clause.text).field ?? ""));
+/** Return whether the query reads records' bytes, which is slow. */
+export function readsRecordBytes(filter: Filter): boolean {
+  return filter.clauses.some(
+    (clause) => !clause.off && /^(?:value|header)\../.test(parseClause(clause.text).field ?? ""),
+  );
 }
 
-/** An address of the records screen for one clause. */
+/** Return the URL of the records page for one field and value. */
 export function recordsWith(field: Field, value: string | number | null, from?: string): string {
   return recordsOf(value === null ? {} : { [field]: String(value) }, from);
 }
 
-/** An address of the records screen for some clauses. */
+/** Return the URL of the records page for several fields. */
 export function recordsOf(values: Partial<Record<Field, string>>, from?: string): string {
   const params = new URLSearchParams(values);
   if (from !== undefined && from !== DEFAULT_FROM) params.set("from", from);
@@ -136,23 +138,23 @@ export function recordsOf(values: Partial<Record<Field, string>>, from?: string)
   return query ? `/records?${query}` : "/records";
 }
 
-/** The clause without one of its values; none when that was its only one. */
-function without(clause: Clause, name: string, value: string): Clause[] {
-  if (!says(clause, name, value)) return [clause];
-  const text = dropped(clause.text, value);
+/** Return the clause without one value; nothing if it was the only one. */
+function withoutClauseValue(clause: Clause, name: string, value: string): Clause[] {
+  if (!hasValue(clause, name, value)) return [clause];
+  const text = withoutValue(clause.text, value);
   return text === null ? [] : [{ ...clause, text }];
 }
 
-function says(clause: Clause, name: string, value: string): boolean {
-  const { field, values } = said(clause.text);
+function hasValue(clause: Clause, name: string, value: string): boolean {
+  const { field, values } = parseClause(clause.text);
   return field === name && values.includes(value);
 }
 
 function clauseOf(field: Field, value: string, exclude: boolean): string {
-  return written({ field: nameOf(field), values: [valueOf(field, value)], exclude });
+  return formatClause({ field: nameOf(field), values: [valueOf(field, value)], exclude });
 }
 
-/** The field's name in a query. */
+/** Return the field's name in the query language. */
 function nameOf(field: Field): string {
   return ROWS[field].term;
 }

@@ -20,7 +20,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** What somebody said, in quotes, at the end of a sentence. */
+/** Quote text at the end of a sentence. */
 export function quoted(text: string): string {
   return `“${text}”${/[.!?…]$/.test(text) ? "" : "."}`;
 }
@@ -98,7 +98,7 @@ export function bucket(millis: number): string {
   return `${millis} ms`;
 }
 
-/** How long an answer took: 12 → "12 ms", 1200 → "1.2 s". */
+/** Format a duration: 12 → "12 ms", 1200 → "1.2 s". */
 export function took(millis: number): string {
   return millis < 1000 ? `${Math.round(millis)} ms` : `${(millis / 1000).toFixed(1)} s`;
 }

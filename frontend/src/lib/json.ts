@@ -1,4 +1,4 @@
-/** Why a text is not JSON (RFC 8259) and at which character; it judges only, and makes no values. */
+/** A JSON syntax error (RFC 8259) with its character index. The parser checks only and builds no values. */
 export interface JsonError {
   at: number;
   message: string;
@@ -10,11 +10,11 @@ const SPACE = /[ \t\n\r]*/y;
 const CHARACTERS = /[^"\\\u0000-\u001f]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-type Expect = "value" | "first value" | "first name" | "name" | "after";
+type Expected = "value" | "first value" | "first name" | "name" | "after";
 
 export function jsonError(text: string): JsonError | null {
   const open: ("{" | "[")[] = [];
-  let expect: Expect = "value";
+  let expect: Expected = "value";
   let at = skip(SPACE, text, 0);
   for (;;) {
     const char = text[at];

@@ -2,19 +2,19 @@ import { useEffect, useRef } from "react";
 
 type Listener = (event: KeyboardEvent) => void;
 
-/** By name of the key: "j", "Enter", two in a row as "g d", with Ctrl or ⌘ as "Mod+k". */
+/** Handlers by key: "j", "Enter", the sequence "g d", and "Mod+k" with Ctrl or ⌘. */
 type Handlers = Record<string, Listener>;
 
-const FOLLOW_MS = 1_500;
+const SEQUENCE_MS = 1_500;
 const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta"]);
 const PRESSABLE = "a, button, [role=tab], [role=option], [role=menuitem], summary, input, select";
 const screens = new Set<() => Handlers>();
 let before = { key: "", at: 0 };
 
-// One listener from the start, before those of any dialog: after them, the Escape that closes one would find it closed.
+// This listener must run before those of dialogs: after them, Escape would close the dialog and then act on the page.
 window.addEventListener("keydown", pressed, true);
 
-/** Calls the handler of a pressed key, unless it is meant for what has the focus, or a dialog or menu is open. */
+/** Call the handler of a pressed key, unless the focused element uses the key or a dialog or menu is open. */
 export function useKeys(handlers: Handlers): void {
   const latest = useRef(handlers);
   useEffect(() => {
@@ -37,19 +37,19 @@ function pressed(event: KeyboardEvent): void {
   )
     return;
   const all = [...screens].map((read) => read());
-  const names = held ? [`Mod+${event.key.toLowerCase()}`] : [...following(event.key), event.key];
+  const names = held ? [`Mod+${event.key.toLowerCase()}`] : [...sequenceNames(event.key), event.key];
   const name = names.find((one) => all.some((handlers) => handlers[one] !== undefined));
   const opens = !held && all.some((handlers) => Object.keys(handlers).some((one) => one.startsWith(`${event.key} `)));
   before = opens && name === undefined ? { key: event.key, at: Date.now() } : { key: "", at: 0 };
   if (name !== undefined) all.forEach((handlers) => handlers[name]?.(event));
 }
 
-/** The name of the second of two keys, if the first was pressed just before. */
-function following(key: string): string[] {
-  return before.key && Date.now() - before.at <= FOLLOW_MS ? [`${before.key} ${key}`] : [];
+/** Return the sequence's name if its first key was pressed just before. */
+function sequenceNames(key: string): string[] {
+  return before.key && Date.now() - before.at <= SEQUENCE_MS ? [`${before.key} ${key}`] : [];
 }
 
-/** Does the key write into a field, press what has the focus, or give up columns chosen in a chart? */
+/** Return whether the key types text, presses the focused element, or clears a chart's selection. */
 function isTaken({ key, target }: KeyboardEvent): boolean {
   if (key === "Escape" && document.querySelector("[data-choosing]")) return true;
   const presses = (key === "Enter" || key === " ") && target instanceof Element && target.closest(PRESSABLE) !== null;

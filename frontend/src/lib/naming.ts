@@ -1,4 +1,4 @@
-/** How things are called on screen. */
+/** Names of objects on screens. */
 export const replayName = (id: number) => `R-${id}`;
 export const selectionName = (id: number) => `S-${id}`;
 export const fixName = (id: number) => `F-${id}`;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addingUp, faster, leftMs, rateWords, reasonRows, shares, slower } from "./outcome";
+import { countEquation, faster, remainingMs, rateWords, reasonRows, shares, slower } from "./outcome";
 
 const FIGURES = {
   total: 303,
@@ -14,7 +14,9 @@ const FIGURES = {
 };
 
 it("the figures of a replay add up in sight", () => {
-  expect(addingUp(FIGURES, String)).toBe("139 + 3 + 2 + 13 = 157 sent; 157 + 3 sending + 140 queued + 3 skipped = 303");
+  expect(countEquation(FIGURES, String)).toBe(
+    "139 + 3 + 2 + 13 = 157 sent; 157 + 3 sending + 140 queued + 3 skipped = 303",
+  );
 });
 
 it("the parts of the bar are all records", () => {
@@ -41,10 +43,10 @@ it("slower and faster go by steps, from no limit and back to it", () => {
 });
 
 it("the rest takes as long as its rate says, and as nobody knows while it is paused or has no limit", () => {
-  expect(leftMs(FIGURES, 2, "running")).toBe(71_500);
+  expect(remainingMs(FIGURES, 2, "running")).toBe(71_500);
   expect([
-    leftMs(FIGURES, 0, "running"),
-    leftMs(FIGURES, 2, "paused"),
-    leftMs({ ...FIGURES, queued: 0, sending: 0 }, 2, "running"),
+    remainingMs(FIGURES, 0, "running"),
+    remainingMs(FIGURES, 2, "paused"),
+    remainingMs({ ...FIGURES, queued: 0, sending: 0 }, 2, "running"),
   ]).toEqual([null, null, null]);
 });

@@ -1,6 +1,6 @@
 import type { Tone } from "./states";
 
-/** How many items of a replay stand where. */
+/** The number of a replay's items by state. */
 export interface Figures {
   total: number;
   planned: number;
@@ -19,7 +19,7 @@ export interface Share {
   tone: Tone;
 }
 
-/** The parts of the bar, settled ones first; together they are all items. */
+/** Return the parts of the outcome bar, settled ones first; they add up to all items. */
 export function shares(figures: Figures): Share[] {
   const parts: Share[] = [
     { state: "passed", count: figures.passed, tone: "passed" },
@@ -33,24 +33,24 @@ export function shares(figures: Figures): Share[] {
   return parts.filter((part) => part.count > 0);
 }
 
-export function sentOf(figures: Figures): number {
+export function sentCount(figures: Figures): number {
   return figures.passed + figures.failed_again + figures.unknown + figures.waiting;
 }
 
-export function settledOf(figures: Figures): number {
+export function settledCount(figures: Figures): number {
   return figures.passed + figures.failed_again + figures.unknown;
 }
 
 /** "139 + 3 + 2 + 13 = 157 sent; 157 + 146 queued + 0 skipped = 303". */
-export function addingUp(figures: Figures, format: (value: number) => string): string {
-  const sent = sentOf(figures);
+export function countEquation(figures: Figures, format: (value: number) => string): string {
+  const sent = sentCount(figures);
   const parts = [figures.passed, figures.failed_again, figures.unknown, figures.waiting].map(format).join(" + ");
   const sending = figures.sending > 0 ? ` + ${format(figures.sending)} sending` : "";
   return `${parts} = ${format(sent)} sent; ${format(sent)}${sending} + ${format(figures.queued + figures.planned)} queued + ${format(figures.skipped)} skipped = ${format(figures.total)}`;
 }
 
-/** How much longer the rest takes at its rate; null when nothing runs, nothing is left or there is no limit. */
-export function leftMs(figures: Figures, rate: number, status: string): number | null {
+/** Return the time until all are sent, in milliseconds; null if it is not running, finished or unlimited. */
+export function remainingMs(figures: Figures, rate: number, status: string): number | null {
   const left = figures.queued + figures.sending;
   return status === "running" && rate > 0 && left > 0 ? (1000 * left) / rate : null;
 }
@@ -63,7 +63,7 @@ export interface ReasonRow {
 
 const ATTENTION = ["failed_again", "unknown", "sent", "passed", "sending", "queued", "planned", "skipped"] as const;
 
-/** Every state by its reasons, what needs a look first; those that need no reason stand without one. */
+/** Return the counts by state and reason, most urgent first; items without a reason have an empty one. */
 export function reasonRows(figures: Figures, reasons: readonly ReasonRow[]): ReasonRow[] {
   return ATTENTION.flatMap((state) => {
     const given = reasons.filter((one) => one.state === state && one.reason !== "").sort((a, b) => b.count - a.count);
@@ -72,21 +72,21 @@ export function reasonRows(figures: Figures, reasons: readonly ReasonRow[]): Rea
   });
 }
 
-/** Records a second that a person can choose; beyond the highest there is no limit. */
+/** The selectable speeds in records per second; the step after the highest is no limit. */
 export const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 
-/** The next lower rate; 0 is no limit. */
+/** Return the next lower speed; 0 means no limit. */
 export function slower(rate: number): number {
   if (rate === 0) return RATES.at(-1)!;
   return RATES.findLast((one) => one < rate) ?? RATES[0]!;
 }
 
-/** The next higher rate; beyond the highest there is no limit. */
+/** Return the next higher speed, or 0 (no limit) after the highest. */
 export function faster(rate: number): number {
   return rate === 0 ? 0 : (RATES.find((one) => one > rate) ?? 0);
 }
 
-/** Records a second as words. */
+/** Format a speed in records per second. */
 export function rateWords(rate: number): string {
   return rate === 0 ? "no limit" : `${rate} / s`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { coordinates, matching, noteOf, type Place, type Source } from "./palette";
+import { coordinates, matchingEntries, paletteNote, type PaletteEntry, type Source } from "./palette";
 
-const place = (section: string, label: string): Place => ({ section, label, to: "/" });
+const place = (section: string, label: string): PaletteEntry => ({ section, label, to: "/" });
 
 describe("coordinates", () => {
   it.each([
@@ -17,18 +17,22 @@ describe("coordinates", () => {
 describe("what matches in the palette", () => {
   it("has every word, in any case and order", () => {
     expect(
-      matching([place("Groups", "NOT NULL: gap"), place("Groups", "NOT NULL: nst")], "GAP null").map(
+      matchingEntries([place("Groups", "NOT NULL: gap"), place("Groups", "NOT NULL: nst")], "GAP null").map(
         (one) => one.label,
       ),
     ).toEqual(["NOT NULL: gap"]);
   });
   it("begins with the first word before it only holds it, and stays in its section", () => {
     const places = [place("Topics", "eu.orders"), place("Groups", "orders late"), place("Topics", "orders.dlq")];
-    expect(matching(places, "orders").map((one) => one.label)).toEqual(["orders.dlq", "eu.orders", "orders late"]);
+    expect(matchingEntries(places, "orders").map((one) => one.label)).toEqual([
+      "orders.dlq",
+      "eu.orders",
+      "orders late",
+    ]);
   });
   it("shows some of every section, not all of one", () => {
     const topics = Array.from({ length: 50 }, (_, index) => place("Topics", `t${index}`));
-    const found = matching([...topics, place("Groups", "timeout")], "t");
+    const found = matchingEntries([...topics, place("Groups", "timeout")], "t");
     expect(found.filter((one) => one.section === "Topics")).toHaveLength(8);
     expect(found.at(-1)?.label).toBe("timeout");
   });
@@ -38,17 +42,17 @@ describe("what the list alone does not say", () => {
   const source = (name: string, state: Source["state"]): Source => ({ name, state });
   const here = [source("the screens", "success"), source("the groups of 30 d", "success")];
   it("is that names are still to come, before it is that there are none", () => {
-    expect(noteOf([...here, source("the connectors", "pending")], 0)).toBe("Looking…");
+    expect(paletteNote([...here, source("the connectors", "pending")], 0)).toBe("Looking…");
   });
   it("names what did not come, even beside what was found", () => {
-    expect(noteOf([...here, source("the topics", "error"), source("the connectors", "error")], 3)).toBe(
+    expect(paletteNote([...here, source("the topics", "error"), source("the connectors", "error")], 3)).toBe(
       "The names of the topics and the connectors could not be loaded.",
     );
   });
   it("names among what there was nothing", () => {
-    expect(noteOf(here, 0)).toBe(
+    expect(paletteNote(here, 0)).toBe(
       "Not among the screens or the groups of 30 d. A record is found by topic/partition/offset.",
     );
-    expect(noteOf(here, 1)).toBe("");
+    expect(paletteNote(here, 1)).toBe("");
   });
 });

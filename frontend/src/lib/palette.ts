@@ -1,5 +1,5 @@
-/** One thing the command palette leads to. */
-export interface Place {
+/** An entry of the command palette. */
+export interface PaletteEntry {
   section: string;
   label: string;
   note?: string;
@@ -12,9 +12,9 @@ export interface Coordinates {
   offset: number;
 }
 
-const MOST_OF_A_SECTION = 8;
+const MAX_PER_SECTION = 8;
 
-/** "orders.dlq / 3 / 918,221" → its parts; null if it is anything else. */
+/** Parse coordinates such as "orders.dlq / 3 / 918,221"; null for other text. */
 export function coordinates(text: string): Coordinates | null {
   const found = /^\s*([\w.-]+)\s*\/\s*(\d{1,10})\s*\/\s*([\d,]{1,25})\s*$/.exec(text);
   if (!found?.[1] || !found[2] || !found[3]) return null;
@@ -22,14 +22,14 @@ export function coordinates(text: string): Coordinates | null {
   return Number.isSafeInteger(offset) ? { topic: found[1], partition: Number(found[2]), offset } : null;
 }
 
-/** Where names come from, as a sentence calls it, and whether they are here. */
+/** A source of names: its name in a sentence, and its loading state. */
 export interface Source {
   name: string;
   state: "pending" | "error" | "success";
 }
 
-/** What the list alone does not say: that names are still to come or did not, or among which there was nothing. */
-export function noteOf(sources: readonly Source[], found: number): string {
+/** Return a note if names are loading, could not be loaded, or do not match. */
+export function paletteNote(sources: readonly Source[], found: number): string {
   const named = (state: Source["state"]) =>
     listed(
       sources.filter((one) => one.state === state).map((one) => one.name),
@@ -49,8 +49,8 @@ function listed(names: readonly string[], joint: string): string {
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} ${joint} ${names.at(-1)}` : (names[0] ?? "");
 }
 
-/** The places whose label has every word, those that begin with the first word before others, some of each section. */
-export function matching(places: readonly Place[], text: string): Place[] {
+/** Return entries whose label has every word, best matches first, limited per section. */
+export function matchingEntries(places: readonly PaletteEntry[], text: string): PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const first = words[0] ?? "";
   const hits = places.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
@@ -58,6 +58,6 @@ export function matching(places: readonly Place[], text: string): Place[] {
   return sections.flatMap((section) => {
     const own = hits.filter((place) => place.section === section);
     const begins = own.filter((place) => place.label.toLowerCase().startsWith(first));
-    return [...new Set([...begins, ...own])].slice(0, MOST_OF_A_SECTION);
+    return [...new Set([...begins, ...own])].slice(0, MAX_PER_SECTION);
   });
 }

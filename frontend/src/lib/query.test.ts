@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { character, pieces, said, unit, written } from "./query";
+import { toCharacterIndex, splitClauses, parseClause, toUtf16Index, formatClause } from "./query";
 
 describe("a query is cut at its blanks", () => {
   it.each([
@@ -9,10 +9,10 @@ describe("a query is cut at its blanks", () => {
     ['a "not closed b', ["a", '"not closed b']],
     ['"a \\" b" c', ['"a \\" b"', "c"]],
   ])("%s", (query, texts) => {
-    expect(pieces(query).map((piece) => piece.text)).toEqual(texts);
+    expect(splitClauses(query).map((piece) => piece.text)).toEqual(texts);
   });
   it("and each piece knows where it stands", () => {
-    for (const piece of pieces(' a  topic:"b c" '))
+    for (const piece of splitClauses(' a  topic:"b c" '))
       expect(' a  topic:"b c" '.slice(piece.start, piece.end)).toBe(piece.text);
   });
 });
@@ -25,16 +25,16 @@ it.each([
   ["failed:", { field: null, values: ["failed:"], exclude: false }],
   ["-gap", { field: null, values: ["gap"], exclude: true }],
 ])("what %s says", (clause, expected) => {
-  expect(said(clause)).toEqual(expected);
+  expect(parseClause(clause)).toEqual(expected);
 });
 
 it.each(["a", "a b", 'a"b', "a\\", "a*", "a,b", "-a", "a:b", ""])("a value %s is read as it was written", (value) => {
   const one = { field: "key", values: [value], exclude: true };
-  if (value !== "") expect(said(written(one))).toEqual(one);
-  expect(written(one)).not.toMatch(/\s(?=[^"]*$)/);
+  if (value !== "") expect(parseClause(formatClause(one))).toEqual(one);
+  expect(formatClause(one)).not.toMatch(/\s(?=[^"]*$)/);
 });
 
 it("places count characters on the server and UTF-16 units here", () => {
-  expect(unit("😀 stag:x", 2)).toBe(3);
-  expect(character("😀 stag:x", 3)).toBe(2);
+  expect(toUtf16Index("😀 stag:x", 2)).toBe(3);
+  expect(toCharacterIndex("😀 stag:x", 3)).toBe(2);
 });

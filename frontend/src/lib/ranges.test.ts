@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { boundsWords, shorter } from "./ranges";
+import { boundsWords, shorterRanges } from "./ranges";
 
 it.each([
   ["now-7d", "now", ["3d", "24h", "6h"]],
@@ -8,12 +8,12 @@ it.each([
   ["now-5m", "now", []],
   ["2026-11-01", "2026-11-02T01:00:00Z", ["24h", "6h", "1h"]],
 ])("from %s to %s shorter ranges are %s", (from, to, spans) => {
-  expect(shorter({ from, to }).map((one) => one.span)).toEqual(spans);
+  expect(shorterRanges({ from, to }).map((one) => one.span)).toEqual(spans);
 });
 
 it("a shorter range ends when the longer one does", () => {
-  expect(shorter({ from: "now-1h", to: "now" })).toEqual([{ from: "now-15m", to: "now", span: "15m" }]);
-  expect(shorter({ from: "2026-11-02T00:00", to: "2026-11-02T00:30" })).toEqual([
+  expect(shorterRanges({ from: "now-1h", to: "now" })).toEqual([{ from: "now-15m", to: "now", span: "15m" }]);
+  expect(shorterRanges({ from: "2026-11-02T00:00", to: "2026-11-02T00:30" })).toEqual([
     { from: "2026-11-02T00:15:00Z", to: "2026-11-02T00:30:00Z", span: "15m" },
   ]);
 });

@@ -1,6 +1,6 @@
 import { dateMinute, type Zone } from "./format";
 
-/** The lengths of time that screens offer. */
+/** The selectable time ranges. */
 export const RANGES = [
   { value: "1h", label: "1 h", words: "the last hour" },
   { value: "24h", label: "24 h", words: "the last 24 h" },
@@ -8,8 +8,8 @@ export const RANGES = [
   { value: "30d", label: "30 d", words: "the last 30 d" },
 ] as const;
 
-/** A beginning before every record, for figures that count since the start. */
-export const EVER = "now-2000w";
+/** A start before every record, for counts over all time. */
+export const ALL_TIME = "now-2000w";
 
 export type Range = (typeof RANGES)[number]["value"];
 
@@ -30,8 +30,8 @@ export interface Bounds {
   to: string;
 }
 
-/** The three longest ranges that are shorter and end at the same time: what to try when it was too much. */
-export function shorter({ from, to }: Bounds): (Bounds & { span: string })[] {
+/** Return the three longest shorter ranges with the same end, as suggestions after a time-out. */
+export function shorterRanges({ from, to }: Bounds): (Bounds & { span: string })[] {
   const length = momentOf(to) - momentOf(from);
   const starts = (span: string) =>
     to === "now" ? { from: `now-${span}`, to } : { from: isoAt(momentOf(to) - agoOf(span)), to: isoAt(momentOf(to)) };
@@ -41,28 +41,28 @@ export function shorter({ from, to }: Bounds): (Bounds & { span: string })[] {
     .map((span) => ({ ...starts(span), span }));
 }
 
-/** A time without a zone is one of the `zone`; what is none, or has one, stays as it is. */
+/** Convert a time without a zone to UTC; other text stays unchanged. */
 export function inUtc(time: string, zone: Zone): string {
   const [, day = "", hour = "00", rest = ":00"] = ZONELESS.exec(time) ?? [];
   const moment = isDay(day) ? Date.parse(`${day}T${hour}${rest}${zone === "utc" ? "Z" : ""}`) : NaN;
   return Number.isNaN(moment) ? time : isoAt(moment);
 }
 
-/** Bounds as a sentence has them: "in the last 7 d", "between 20 Nov 10:00 and 21 Nov 10:00". */
+/** Format a time range: "in the last 7 d", "between 20 Nov 10:00 and 21 Nov 10:00". */
 export function boundsWords({ from, to }: Bounds, zone: Zone): string {
-  if (from === EVER && to === "now") return "since the start";
+  if (from === ALL_TIME && to === "now") return "since the start";
   const back = /^now-(\d+)([smhdw])$/.exec(from);
   if (to === "now" && back) return `in the last ${back[1]} ${back[2] === "m" ? "min" : back[2]}`;
   return `between ${boundWords(from, zone)} and ${boundWords(to, zone)}`;
 }
 
-/** A relative bound as it is, an absolute one in the zone. */
+/** Format one bound: relative bounds unchanged, absolute ones in the zone. */
 export function boundWords(bound: string, zone: Zone): string {
-  if (bound === EVER) return "the start";
+  if (bound === ALL_TIME) return "the start";
   return bound.startsWith("now") ? bound : dateMinute(bound, zone);
 }
 
-/** Milliseconds of a bound, relative or absolute. */
+/** Return a bound in epoch milliseconds. */
 function momentOf(bound: string): number {
   return bound.startsWith("now") ? Date.now() - agoOf(bound.slice(4)) : Date.parse(inUtc(bound, "utc"));
 }
@@ -72,7 +72,7 @@ function agoOf(span: string): number {
   return found ? Number(found[1]) * UNIT_MS[found[2] as keyof typeof UNIT_MS] : 0;
 }
 
-/** Whether the calendar has it; some browsers take 31 February for 3 March. */
+/** Return whether the date exists; some browsers parse 31 February as 3 March. */
 function isDay(text: string): boolean {
   const midnight = Date.parse(`${text}T00:00Z`);
   return !Number.isNaN(midnight) && isoAt(midnight).startsWith(text);

@@ -1,10 +1,10 @@
-/** Where lines of a JSON text are broken for reading; the text itself stays one piece. */
+/** A position where a JSON text is wrapped for display; the text itself does not change. */
 export interface Break {
   at: number;
   depth: number;
 }
 
-/** A stretch of text that is shown as one line. */
+/** A part of the text that is shown as one line. */
 export interface ReadingLine {
   from: number;
   to: number;
@@ -13,7 +13,7 @@ export interface ReadingLine {
 
 const READING_LIMIT = 200_000;
 
-/** Breaks after JSON's own punctuation, never inside a string, none where the text breaks by itself. */
+/** Return line breaks after JSON punctuation, outside strings and where the text has no line end. */
 export function breaks(text: string): Break[] {
   if (text.length > READING_LIMIT || !/^\s*[[{]/.test(text)) return [];
   const found: Break[] = [];
@@ -40,7 +40,7 @@ export function breaks(text: string): Break[] {
   return found;
 }
 
-/** The lines that these breaks and the text's own line ends make. */
+/** Split text at its line ends and at the breaks. */
 export function readingLines(text: string): ReadingLine[] {
   const lines: ReadingLine[] = [];
   let from = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { remaining, tallyWords } from "./retention";
+import { remainingWords, retentionSummary } from "./retention";
 
 const NOW = Date.parse("2026-11-21T03:12:30Z");
 const MINUTE = 60_000;
@@ -14,16 +14,20 @@ describe("the time that remains", () => {
     [33.9 * MINUTE, "33 min"],
     [30_000, "30 s"],
     [-5, "0 ms"],
-  ])("%d ms is %s", (millis, words) => expect(remaining(millis)).toBe(words));
+  ])("%d ms is %s", (millis, words) => expect(remainingWords(millis)).toBe(words));
 });
 
 describe("what is known of many records", () => {
   it("says when the next leaves, and how many are gone already", () => {
     expect(
-      tallyWords({ ...none, leaves: 3, gone: 2, next: new Date(NOW + 120 * MINUTE).toISOString() }, "dead letter", NOW),
+      retentionSummary(
+        { ...none, leaves: 3, gone: 2, next: new Date(NOW + 120 * MINUTE).toISOString() },
+        "dead letter",
+        NOW,
+      ),
     ).toBe("2 dead letters gone, the next may leave in 2 h");
     expect(
-      tallyWords(
+      retentionSummary(
         { ...none, leaves: 3, next: new Date(NOW + (7 * 1440 - 60) * MINUTE).toISOString() },
         "dead letter",
         NOW,
@@ -40,5 +44,5 @@ describe("what is known of many records", () => {
       "1 origin record gone, unknown of 2 origin records: the record has no timestamp; or Kafka does not tell at present",
     ],
     [none, "no origin record"],
-  ])("%o reads %s", (tally, words) => expect(tallyWords(tally, "origin record", NOW)).toBe(words));
+  ])("%o reads %s", (tally, words) => expect(retentionSummary(tally, "origin record", NOW)).toBe(words));
 });

@@ -1,6 +1,6 @@
 import { plural, span } from "./format";
 
-/** Why it is not known when a record leaves Kafka. */
+/** The reasons for an unknown deletion time. */
 export const REASONS: Record<string, string> = {
   not_told: "Kafka does not tell at present",
   no_topic: "its topic does not exist",
@@ -9,8 +9,8 @@ export const REASONS: Record<string, string> = {
   retention_bytes: "its topic is limited by size (retention.bytes)",
 };
 
-/** "6 d 23 h", "2 h 40 min", "33 min": a length of time with the next smaller unit, never longer than it is. */
-export function remaining(millis: number): string {
+/** Format a duration rounded down, in two units: "6 d 23 h", "2 h 40 min", "33 min". */
+export function remainingWords(millis: number): string {
   const minutes = Math.max(0, Math.floor(millis / 60_000));
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60)];
   if (days > 0) return parts([days, "d"], [hours % 24, "h"]);
@@ -32,8 +32,8 @@ interface Tally {
   reasons: string[];
 }
 
-/** What is known of many records, each called `one`: "all 12 dead letters gone", "3 dead letters gone, the next may leave in 2 h". */
-export function tallyWords(tally: Tally, one: string, now: number): string {
+/** Summarise the retention of many records, each called `one`: "all 12 dead letters gone". */
+export function retentionSummary(tally: Tally, one: string, now: number): string {
   const all = tally.leaves + tally.overdue + tally.gone + tally.kept + tally.unknown;
   if (all === 0) return `no ${one}`;
   const many = (n: number) => `${n === all && n > 1 ? "all " : ""}${plural(n, one)}`;
@@ -41,14 +41,14 @@ export function tallyWords(tally: Tally, one: string, now: number): string {
     tally.gone > 0 && `${many(tally.gone)} gone`,
     tally.overdue > 0 && `${many(tally.overdue)} may leave at any moment`,
     tally.next &&
-      `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remaining(Date.parse(tally.next) - now)}`,
+      `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remainingWords(Date.parse(tally.next) - now)}`,
     tally.kept > 0 && `${many(tally.kept)} kept forever`,
     tally.unknown > 0 && `unknown of ${many(tally.unknown)}: ${whyUnknown(tally.reasons)}`,
   ];
   return said.filter(Boolean).join(", ");
 }
 
-/** A missing topic is a reason for what is gone. */
+/** Return the reasons without `no_topic`, which explains records that are gone. */
 function whyUnknown(reasons: readonly string[]): string {
   const words = reasons.filter((reason) => reason !== "no_topic").map((reason) => REASONS[reason] ?? "not told");
   return words.join("; or ") || "not told";

@@ -1,4 +1,4 @@
-/** The time that a screen shows: one of the offered ranges, or a part of it that a drag chose. */
+/** The time range of a screen: a selectable range, or a part of it after a drag. */
 import { DEFAULT_FROM } from "./filter";
 import { asRange, rangeWords, type Range } from "./ranges";
 
@@ -6,7 +6,7 @@ export interface Span {
   range: Range;
   from: string;
   to: string;
-  /** Chosen by a drag, so that it can be widened again. */
+  /** Selected by a drag, so that a button can go back. */
   narrowed: boolean;
 }
 
@@ -24,7 +24,7 @@ export function narrowTo(params: URLSearchParams, from: number, to: number): URL
   return next;
 }
 
-/** Back to a range as it is offered; without one, to the range that was narrowed. */
+/** Return to a selectable range; by default the one that was narrowed. */
 export function widen(params: URLSearchParams, range?: Range): URLSearchParams {
   const next = new URLSearchParams(params);
   next.delete("from");
@@ -33,26 +33,26 @@ export function widen(params: URLSearchParams, range?: Range): URLSearchParams {
   return next;
 }
 
-/** "the last 7 d", or that a part of it was chosen. */
+/** Format the time range: "the last 7 d", or "the chosen time". */
 export function spanWords(span: Span): string {
   return span.narrowed ? "the chosen time" : rangeWords(span.range);
 }
 
-/** An address of the records screen, in this time. */
+/** Add this time range to a URL of the records page. */
 export function inSpan(address: string, span: Span): string {
-  return adding(address, { from: span.from !== DEFAULT_FROM && span.from, to: span.to !== "now" && span.to });
+  return withParams(address, { from: span.from !== DEFAULT_FROM && span.from, to: span.to !== "now" && span.to });
 }
 
-/** An address of a screen that offers ranges, in this time. */
+/** Add this time range to a URL of a page with selectable ranges. */
 export function withSpan(address: string, span: Span): string {
-  return adding(address, {
+  return withParams(address, {
     range: span.from !== DEFAULT_FROM && span.range,
     from: span.narrowed && span.from,
     to: span.narrowed && span.to,
   });
 }
 
-function adding(address: string, values: Record<string, string | false>): string {
+function withParams(address: string, values: Record<string, string | false>): string {
   const [path = "", query] = address.split("?");
   const params = new URLSearchParams(query);
   for (const [name, value] of Object.entries(values)) if (value !== false) params.set(name, value);

@@ -5,14 +5,14 @@ const HUES: [RegExp, string[]][] = [
 ];
 const OTHER = ["--waiting", "--unknown"];
 
-/** The colour of a stage: hue says the stage, lightness (by rank) the group within it. */
+/** Return a stage's colour: the hue for the stage, the lightness for the group's rank in it. */
 export function stageColour(stage: string | null | undefined, rank = 0): string {
   const hues = HUES.find(([pattern]) => pattern.test(stage ?? ""))?.[1] ?? OTHER;
   return `var(${hues[Math.min(rank, hues.length - 1)]})`;
 }
 
-/** Colours for items that come with a stage, in their order: the first of a stage has its main colour. */
-export function paint(items: readonly { key: string; stage?: string | null }[]): Map<string, string> {
+/** Return a colour per item; the first item of a stage gets its main colour. */
+export function stageColours(items: readonly { key: string; stage?: string | null }[]): Map<string, string> {
   const ranks = new Map<string, number>();
   const colours = new Map<string, string>();
   for (const { key, stage } of items) {
@@ -23,7 +23,7 @@ export function paint(items: readonly { key: string; stage?: string | null }[]):
   return colours;
 }
 
-interface Counted {
+interface CountedStage {
   index: number;
   type: string;
   class: string;
@@ -31,15 +31,15 @@ interface Counted {
   failed: number;
 }
 
-/** The failures that one task has at a stage; undefined where it has another stage in that place. */
-export function failedAt(stage: Counted, stages: readonly Counted[]): number | undefined {
+/** Return a task's failures at a stage; undefined if the task has another stage at this index. */
+export function failedAt(stage: CountedStage, stages: readonly CountedStage[]): number | undefined {
   const own = stages[stage.index];
   return own && own.type === stage.type && own.class === stage.class && own.name === stage.name
     ? own.failed
     : undefined;
 }
 
-/** The short name of a class: the last segment of its dotted path. */
+/** Return the last segment of a class's dotted path. */
 export function shortClass(name: string | null | undefined): string {
   return name ? (name.split(".").at(-1) ?? name) : "–";
 }

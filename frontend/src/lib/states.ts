@@ -79,7 +79,7 @@ const REASONS: Record<string, string> = {
   no_committed_offset: "no offset is committed there",
   external_offsets: "its group keeps its offsets elsewhere, or has no members",
   share_group: "a share group: its offsets do not show which records it processed",
-  retry_topics_unwatched: "its retry topics are read by nobody who commits",
+  retry_topics_unwatched: "no consumer group commits offsets of its retry topics",
   offset_moved_by_hand: "committed past, but nobody was seen to read it",
   no_reports: "committed past, and there is no report of it",
   group_unknown: "Kafka does not describe its group",
@@ -92,19 +92,19 @@ const REASONS: Record<string, string> = {
   watch_timeout: "not settled within 24 h",
   filtered: "filtered by a transform or predicate",
   waiting: "sent, not settled yet",
-  in_retry: "its task tries it again",
+  in_retry: "its task is retrying it",
   already_sent: "sent by another replay before",
   newer_exists: "its origin topic has a newer record of the key",
   superseded: "another record of the selection has the key and is newer",
-  too_many_attempts: "sent too often already, failed each time",
+  too_many_attempts: "reached the limit of attempts and failed each time",
   discarded: "somebody discarded it",
   parked: "somebody parked it",
   handled: "somebody handled it elsewhere",
   same_lineage: "another dead letter of the same record is sent instead",
   expired: "Kafka no longer keeps the record",
   unknown_bytes: "the record's bytes are not known",
-  not_allowed: "its origin topic may not be read for it",
-  oversize: "larger than the topic takes",
+  not_allowed: "the dashboard may not read its origin topic",
+  oversize: "larger than the topic allows",
   no_target: "no topic to send it to",
   forbidden_target: "replays don't write to that topic",
   cancelled: "cancelled before it was sent",
@@ -115,7 +115,7 @@ export function itemState(state: string): { label: string; glyph: string; tone: 
   return ITEMS[state] ?? { label: state, glyph: "?", tone: "unknown" };
 }
 
-/** What a dead letter's last replay did with it, or a person instead. */
+/** Return the words for a dead letter's mark. */
 export function replayStateWords(state: string): string {
   return state === "none" ? "not replayed" : state.replaceAll("_", " ");
 }
@@ -124,14 +124,14 @@ export function replayStatus(status: string): { label: string; glyph: string; to
   return REPLAYS[status] ?? { label: status, glyph: "?", tone: "unknown" };
 }
 
-/** What a state's reason means; without one, what the state itself rests on. */
+/** Return the meaning of a reason, or of the state if there is none. */
 export function reasonWords(state: string, reason: string): string {
   if (state === "failed_again" && reason === "skipped") return "tolerated without a dead letter";
   if (reason !== "") return REASONS[reason] ?? reason.replaceAll("_", " ");
   return (
     {
       passed: "proven by the task’s report",
-      failed_again: "a new dead letter of it came",
+      failed_again: "a new dead letter arrived",
       sent: "sent, not settled yet",
     }[state] ?? ""
   );
@@ -149,7 +149,7 @@ export function taskState(state: string): { glyph: string; tone: Tone } {
   return TASKS[state] ?? { glyph: "?", tone: "unknown" };
 }
 
-/** How near a task is to failing by its errors. */
+/** Return the display of a task's error budget risk. */
 export function budgetRisk(risk: string): { label: string; glyph: string; tone: Tone } {
   return RISKS[risk] ?? { label: risk.replaceAll("_", " "), glyph: "?", tone: "unknown" };
 }

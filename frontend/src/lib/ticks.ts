@@ -2,7 +2,7 @@ import { useState } from "react";
 
 export interface Ticks {
   ticked: ReadonlySet<number>;
-  /** Whether all that match are meant, loaded or not. */
+  /** Whether all matching rows are ticked, including those that are not loaded. */
   all: boolean;
   tick: (id: number, range: boolean) => void;
   takeAll: () => void;
@@ -18,7 +18,7 @@ interface State {
   last: number | null;
 }
 
-/** The ticked rows of one query; another query begins with none. */
+/** Keep the ticked rows of a query; a new query starts with none. */
 export function useTicks(query: string, rows: readonly { id: number }[]): Ticks {
   const none: State = { query, ticked: new Set(), all: false, last: null };
   const [kept, setState] = useState<State>(none);

@@ -1,12 +1,12 @@
-interface Dated {
+interface TimedEvent {
   at: string;
 }
 
 /**
- * What happened, and what else did, by time. The order of the first stays: its times are of several clocks, of which
- * the last is that of the others.
+ * Merge two lists of events by time. The first list keeps its order, because its times come from several clocks;
+ * its last event has the same clock as the second list.
  */
-export function merged<T extends Dated>(first: readonly T[], others: readonly T[]): T[] {
+export function mergedByTime<T extends TimedEvent>(first: readonly T[], others: readonly T[]): T[] {
   const last = Date.parse(first.at(-1)?.at ?? "");
   let before = -Infinity;
   const own = first.map((event) => {

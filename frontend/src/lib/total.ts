@@ -1,17 +1,17 @@
 import { count } from "./format";
 
-/** How many match; a lower bound when not exact. */
+/** The number of matches; a lower bound if not exact. */
 export interface Total {
   count: number;
   exact: boolean;
 }
 
-/** Whether the server found no time to count at all. */
+/** Return whether the server reached its time limit before it counted any. */
 export function isUncounted(total: Total): boolean {
   return total.count === 0 && !total.exact;
 }
 
-/** "495", or "10,000+" where there may be more. */
+/** Format a total: "495", or "10,000+" if there may be more. */
 export function totalWords(total: Total): string {
   return `${count(total.count)}${total.exact ? "" : "+"}`;
 }

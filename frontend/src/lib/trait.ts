@@ -1,18 +1,18 @@
 import { FIELDS } from "./fields";
-import { written } from "./query";
+import { formatClause } from "./query";
 
-// Traits have the names of fields, with blanks.
+// Traits use the names of fields, with spaces.
 const TERMS: ReadonlyMap<string, string> = new Map(FIELDS.map(({ name, term }) => [name.replaceAll("_", " "), term]));
 const LITERALS = ["null", "true", "false"];
 const NAME = /^[\w$.-]+$/;
-const CUT = 80; // characters; what is longer was cut by the server
+const CUT = 80; // the server cuts values at this length
 
-/** The clause that finds records with this value of this field; null where the query language has none. */
+/** Return the clause for records with this value; null if the query language has none. */
 export function clauseOfTrait(field: string, value: string): string | null {
   if (value.length >= CUT || value === "missing") return null;
   const known = TERMS.get(field);
   if (known)
-    return field === "key" && value === "null" ? null : written({ field: known, values: [value], exclude: false });
+    return field === "key" && value === "null" ? null : formatClause({ field: known, values: [value], exclude: false });
   if (field.startsWith("header ")) return within(`header.${field.slice(7)}`, value);
   if (!field.startsWith("value.")) return null;
   if (!value.startsWith('"')) return within(field, value);
@@ -21,7 +21,7 @@ export function clauseOfTrait(field: string, value: string): string | null {
 }
 
 function within(path: string, value: string): string | null {
-  return NAME.test(path) ? written({ field: path, values: [value], exclude: false }) : null;
+  return NAME.test(path) ? formatClause({ field: path, values: [value], exclude: false }) : null;
 }
 
 function textOf(json: string): string | null {

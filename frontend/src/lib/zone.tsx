@@ -7,15 +7,15 @@ interface ZoneState {
 }
 
 const Context = createContext<ZoneState>({ zone: "utc", setZone: () => undefined });
-const STORED = "dlqadmin.zone";
+const STORAGE_KEY = "dlqadmin.zone";
 
 export function ZoneProvider({ children }: { children: ReactNode }) {
-  const [zone, set] = useState<Zone>(() => (localStorage.getItem(STORED) === "local" ? "local" : "utc"));
+  const [zone, set] = useState<Zone>(() => (localStorage.getItem(STORAGE_KEY) === "local" ? "local" : "utc"));
   const state = useMemo(
     () => ({
       zone,
       setZone: (next: Zone) => {
-        localStorage.setItem(STORED, next);
+        localStorage.setItem(STORAGE_KEY, next);
         set(next);
       },
     }),
@@ -24,12 +24,12 @@ export function ZoneProvider({ children }: { children: ReactNode }) {
   return <Context value={state}>{children}</Context>;
 }
 
-/** The time zone that times on screen are in. */
+/** Return the time zone for displayed times, and its setter. */
 export function useZone(): ZoneState {
   return useContext(Context);
 }
 
-/** The present time in milliseconds, renewed every `everyMs`. */
+/** Return the current time in milliseconds, updated every `everyMs`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

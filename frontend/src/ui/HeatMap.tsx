@@ -3,15 +3,15 @@ import { Fragment, type ReactNode } from "react";
 import { Link } from "react-router";
 import { count, dateMinute, type Zone } from "../lib/format";
 import styles from "./HeatMap.module.css";
-import { marks } from "./scales";
-import { useNarrowing } from "./useNarrowing";
+import { timeTicks } from "./scales";
+import { useColumnBrush } from "./useColumnBrush";
 
 export interface HeatRow {
   key: string;
   label: string;
   to: string;
   points: readonly number[];
-  /** The two figures at the end of the row. */
+  /** The two values at the end of the row. */
   notes: readonly [ReactNode, ReactNode];
 }
 
@@ -27,12 +27,12 @@ interface Props {
 
 const SHADES = [0, 0.22, 0.42, 0.62, 0.82, 1];
 
-/** Rows over time: the stronger, the more, on one scale for all rows; a drag along it narrows the range. */
+/** A heat map over time with one scale for all rows; a drag selects a time range. */
 export function HeatMap({ rows, heads, from, bucketMs, zone, label, onNarrow }: Props) {
   const size = Math.max(1, ...rows.map((row) => row.points.length));
   const most = Math.max(1, ...rows.flatMap((row) => row.points));
   const { ref, width } = useElementSize();
-  const { over, chosen, handlers } = useNarrowing({
+  const { over, chosen, handlers } = useColumnBrush({
     size,
     onPick: (first, last) => onNarrow(from + first * bucketMs, from + (last + 1) * bucketMs),
   });
@@ -110,7 +110,7 @@ export function HeatMap({ rows, heads, from, bucketMs, zone, label, onNarrow }: 
         </Fragment>
       ))}
       <span className={`xs t3 ${styles.marks}`} aria-hidden="true" ref={ref}>
-        {marks(from, bucketMs, size, zone, width || 640).map(({ at, text }) => (
+        {timeTicks(from, bucketMs, size, zone, width || 640).map(({ at, text }) => (
           <i key={at} style={{ left: `${(100 * at) / size}%`, ...(at === 0 && { transform: "none" }) }}>
             {text}
           </i>
@@ -140,7 +140,7 @@ export function HeatMap({ rows, heads, from, bucketMs, zone, label, onNarrow }: 
   );
 }
 
-/** One of five shades by the square root: small counts stay visible beside a burst. */
+/** Return one of five opacities. The square root keeps small counts visible beside a burst. */
 function shade(part: number): number {
   return SHADES[Math.max(1, Math.ceil(Math.sqrt(part) * (SHADES.length - 1)))] ?? 1;
 }

@@ -100,7 +100,7 @@ export function Meter({ part, colour, height }: { part: number; colour: string; 
   );
 }
 
-/** What stands where a list or figure would, when there is none: the fact first, then what to do. */
+/** Replaces a list or chart that has nothing to show: the fact first, then the possible actions. */
 export function Notice({ title, children, actions }: { title: ReactNode; children?: ReactNode; actions?: ReactNode }) {
   return (
     <div className={styles.notice} role="status">
@@ -111,7 +111,7 @@ export function Notice({ title, children, actions }: { title: ReactNode; childre
   );
 }
 
-/** A line above a screen that says what does not hold at present. */
+/** A one-line message with a tone, such as a warning above a page. */
 export function Strip({ tone, children }: { tone: Tone; children: ReactNode }) {
   return (
     <div className={join(styles.strip, toneClass(tone))} role="status">
@@ -120,8 +120,8 @@ export function Strip({ tone, children }: { tone: Tone; children: ReactNode }) {
   );
 }
 
-/** Grey rows of the height that the answer will have. */
-export function Bones({ rows, height = 20 }: { rows: number; height?: number }) {
+/** Loading placeholders with the height of the expected content. */
+export function SkeletonRows({ rows, height = 20 }: { rows: number; height?: number }) {
   return (
     <div className={styles.bones} role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (

@@ -3,8 +3,8 @@ import { useMemo, type ReactNode } from "react";
 import { Link } from "react-router";
 import { count, dateMinute, type Zone } from "../lib/format";
 import styles from "./charts.module.css";
-import { marks, niceTop, ticks } from "./scales";
-import { useNarrowing } from "./useNarrowing";
+import { timeTicks, axisMax, valueTicks } from "./scales";
+import { useColumnBrush } from "./useColumnBrush";
 
 export interface ColumnSeries {
   key: string;
@@ -15,7 +15,7 @@ export interface ColumnSeries {
   to?: string;
 }
 
-/** Small columns with a scale of their own. */
+/** A small column chart without axes. */
 export function Sparkline({
   points,
   colour,
@@ -60,22 +60,22 @@ export function Sparkline({
   );
 }
 
-interface ColumnsProps {
+interface ColumnChartProps {
   series: readonly ColumnSeries[];
   from: number;
   bucketMs: number;
   height: number;
   zone: Zone;
   label: string;
-  /** Axis, grid and day marks; without them it is a strip above a table. */
+  /** Draw axes, grid lines and time ticks. */
   axes?: boolean;
-  /** Sums of another time, drawn as a level over each column. */
+  /** Totals of another time range, drawn as a line over each column. */
   beside?: { label: string; points: readonly number[] } | undefined;
   onNarrow?: (from: number, to: number) => void;
 }
 
-/** Stacked columns over time: exact counts under the pointer, a drag narrows the range, a hidden table for screen readers. */
-export function Columns({ series, from, bucketMs, height, zone, label, axes, beside, onNarrow }: ColumnsProps) {
+/** A stacked column chart over time with a tooltip and a hidden table for screen readers; a drag selects a time range. */
+export function ColumnChart({ series, from, bucketMs, height, zone, label, axes, beside, onNarrow }: ColumnChartProps) {
   const { ref, width: measured } = useElementSize();
   const width = Math.max(280, measured || 800);
   const pad = axes ? { left: 34, right: 12, top: 14, bottom: 26 } : { left: 0, right: 0, top: 2, bottom: 2 };
@@ -86,12 +86,12 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
     [series, size],
   );
   const highest = Math.max(1, ...sums, ...(beside?.points ?? []));
-  const top = axes ? niceTop(highest) : highest;
+  const top = axes ? axisMax(highest) : highest;
   const step = inner.width / size;
   const x = (index: number) => pad.left + index * step;
   const y = (value: number) => pad.top + inner.height * (1 - value / top);
 
-  const { over, chosen, handlers } = useNarrowing({
+  const { over, chosen, handlers } = useColumnBrush({
     size,
     inset: { left: pad.left / width, right: pad.right / width },
     onPick: onNarrow && ((first, last) => onNarrow(from + first * bucketMs, from + (last + 1) * bucketMs)),
@@ -108,7 +108,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
         aria-label={label}
       >
         {axes &&
-          ticks(top).map((value) => (
+          valueTicks(top).map((value) => (
             <g key={value}>
               <path d={`M${pad.left} ${y(value)}H${width - pad.right}`} stroke="var(--line)" />
               <text x={pad.left - 8} y={y(value) + 4} textAnchor="end">
@@ -144,13 +144,13 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
         ))}
         {beside && (
           <path
-            className={styles.beside}
+            className={styles.comparison}
             d={beside.points.map((value, at) => `M${x(at)} ${y(value)}H${x(at + 1)}`).join("")}
           />
         )}
         {!axes && <path d={`M0 ${height - 1.5}H${width}`} stroke="var(--line-strong)" />}
         {axes &&
-          marks(from, bucketMs, size, zone, inner.width).map(({ at, text }) => (
+          timeTicks(from, bucketMs, size, zone, inner.width).map(({ at, text }) => (
             <g key={at}>
               <path d={`M${x(at)} ${pad.top + inner.height}v4`} stroke="var(--line-strong)" />
               <text x={x(at)} y={pad.top + inner.height + 17} textAnchor="middle">
@@ -160,7 +160,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
           ))}
       </svg>
       {over !== null && (
-        <Tip left={x(over) + step / 2} width={width} top={axes ? 18 : height + 4}>
+        <ChartTooltip left={x(over) + step / 2} width={width} top={axes ? 18 : height + 4}>
           <strong>
             {chosen && chosen.last > chosen.first ? `${time(chosen.first)} to ${time(chosen.last + 1)}` : time(over)}
             <span>
@@ -184,12 +184,12 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
               ))}
           {!chosen && beside && (
             <div>
-              <i className={styles.level} />
+              <i className={styles.comparisonKey} />
               <span className="cut">{beside.label}</span>
               <b>{count(beside.points[over] ?? 0)}</b>
             </div>
           )}
-        </Tip>
+        </ChartTooltip>
       )}
       <div className="sr">
         <table>
@@ -240,7 +240,7 @@ export function Legend({
       })}
       {beside && (
         <span>
-          <i className={styles.level} />
+          <i className={styles.comparisonKey} />
           {beside.label} <b>{count(beside.points.reduce((sum, one) => sum + one, 0))}</b>
         </span>
       )}
@@ -252,7 +252,17 @@ export function Swatch({ colour }: { colour: string }) {
   return <i className={styles.swatch} style={{ background: colour }} />;
 }
 
-function Tip({ left, top, width, children }: { left: number; top: number; width: number; children: ReactNode }) {
+function ChartTooltip({
+  left,
+  top,
+  width,
+  children,
+}: {
+  left: number;
+  top: number;
+  width: number;
+  children: ReactNode;
+}) {
   const side = left > width / 2 ? { right: width - left + 10 } : { left: left + 10 };
   return (
     <div className={styles.tip} aria-live="polite" style={{ top, ...side }}>

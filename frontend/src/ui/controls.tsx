@@ -14,7 +14,7 @@ interface ButtonProps {
   onClick?: (event: MouseEvent) => void;
   type?: "button" | "submit";
   busy?: boolean;
-  /** Why it cannot be pressed; the button stays and says so. */
+  /** The reason why the button is disabled, shown as a tooltip. */
   barred?: string | undefined;
   title?: string;
 }
@@ -75,7 +75,7 @@ export function LinkButton({ children, onClick }: { children: ReactNode; onClick
   );
 }
 
-/** One of several; null is none of them. */
+/** A segmented control; null means that no option is active. */
 export function Choice<T extends string>({
   label,
   value,
@@ -110,7 +110,7 @@ export interface TabItem {
   note?: ReactNode;
 }
 
-/** A row of tabs without panels: the caller shows what the value says. */
+/** A row of tabs; the caller renders the active panel. */
 export function TabRow({
   value,
   items,
@@ -140,7 +140,7 @@ export function TabRow({
   );
 }
 
-/** A button that opens a short list of things to do or fetch. */
+/** A button with a menu of actions or downloads. */
 export function MenuButton({
   label,
   items,
@@ -177,55 +177,55 @@ export function MenuButton({
   );
 }
 
-interface ConfirmProps {
+interface ConfirmDialogProps {
   open: boolean;
   title: string;
   children?: ReactNode;
-  /** The label of a text to be given with it; without it only a yes is asked for. */
-  asks?: string;
+  /** The label of the text input; without it the dialog has none. */
+  inputLabel?: string;
   required?: boolean;
-  yes: string;
-  /** What leaving it does, where "Cancel" could be mistaken for the act. */
-  no?: string;
+  confirmLabel: string;
+  /** The label of the closing button, for dialogs in which "Cancel" would be ambiguous. */
+  cancelLabel?: string;
   danger?: boolean;
-  /** Why it can't be done by this person or here. */
+  /** The reason why the action is not available. */
   barred?: string | undefined;
   busy: boolean;
   error: string | null;
   onClose: () => void;
-  onYes: (text: string) => void;
+  onConfirm: (text: string) => void;
 }
 
-export function Confirm({
+export function ConfirmDialog({
   open,
   title,
   children,
-  asks,
+  inputLabel,
   required,
-  yes,
-  no = "Cancel",
+  confirmLabel,
+  cancelLabel = "Cancel",
   danger,
   barred,
   busy,
   error,
   onClose,
-  onYes,
-}: ConfirmProps) {
+  onConfirm,
+}: ConfirmDialogProps) {
   const [text, setText] = useState("");
   const missing = required && text.trim() === "";
   return (
-    <Dialog open={open} title={title} onClose={onClose} onGone={() => setText("")}>
+    <Dialog open={open} title={title} onClose={onClose} onClosed={() => setText("")}>
       <form
         className={styles.dialogBody}
         onSubmit={(event) => {
           event.preventDefault();
-          if (!missing && !barred) onYes(text.trim());
+          if (!missing && !barred) onConfirm(text.trim());
         }}
       >
         {children && <div className="t2">{children}</div>}
-        {asks && (
+        {inputLabel && (
           <Textarea
-            label={asks}
+            label={inputLabel}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             autosize={false}
@@ -241,14 +241,14 @@ export function Confirm({
           </div>
         )}
         <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button onClick={onClose}>{no}</Button>
+          <Button onClick={onClose}>{cancelLabel}</Button>
           <Button
             kind={danger ? "danger" : "primary"}
             type="submit"
             busy={busy}
             barred={barred ?? (missing ? "Enter a reason first" : undefined)}
           >
-            {yes}
+            {confirmLabel}
           </Button>
         </div>
       </form>
@@ -260,27 +260,27 @@ interface DialogProps {
   open: boolean;
   title: string;
   children: ReactNode;
-  /** A click beside it or Escape does not close it. */
-  kept?: boolean;
+  /** Do not close on Escape or a click outside. */
+  persistent?: boolean;
   onClose: () => void;
-  onGone?: () => void;
+  onClosed?: () => void;
 }
 
-/** A window above the screen. */
-export function Dialog({ open, title, children, kept = false, onClose, onGone }: DialogProps) {
+/** A modal dialog. */
+export function Dialog({ open, title, children, persistent = false, onClose, onClosed }: DialogProps) {
   return (
     <Modal
       opened={open}
       onClose={onClose}
       title={title}
       centered
-      closeOnClickOutside={!kept}
-      closeOnEscape={!kept}
+      closeOnClickOutside={!persistent}
+      closeOnEscape={!persistent}
       closeButtonProps={{ "aria-label": "Close" }}
       transitionProps={{ duration: 0 }}
       classNames={{ content: styles.dialog!, title: styles.dialogTitle!, header: styles.dialogHead! }}
       styles={{ body: { padding: 0 } }}
-      {...(onGone && { onExitTransitionEnd: onGone })}
+      {...(onClosed && { onExitTransitionEnd: onClosed })}
     >
       {children}
     </Modal>

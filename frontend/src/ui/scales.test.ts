@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
-import { marks } from "./scales";
+import { timeTicks } from "./scales";
 
 const NINE = Date.parse("2026-11-22T09:00:00Z");
 const MINUTE_MS = 60_000;
 
 it("an axis of hours is marked by the hour, however wide it is", () => {
-  expect(marks(NINE, 60 * MINUTE_MS, 2, "utc", 1_000)).toEqual([
+  expect(timeTicks(NINE, 60 * MINUTE_MS, 2, "utc", 1_000)).toEqual([
     { at: 0, text: "09:00" },
     { at: 1, text: "10:00" },
   ]);
 });
 
 it("an axis of minutes is marked as often as there is room", () => {
-  expect(marks(NINE, MINUTE_MS, 60, "utc", 400).map(({ text }) => text)).toEqual([
+  expect(timeTicks(NINE, MINUTE_MS, 60, "utc", 400).map(({ text }) => text)).toEqual([
     "09:00",
     "09:10",
     "09:20",
@@ -20,5 +20,5 @@ it("an axis of minutes is marked as often as there is room", () => {
     "09:40",
     "09:50",
   ]);
-  expect(marks(NINE, MINUTE_MS, 60, "utc", 140).map(({ text }) => text)).toEqual(["09:00", "09:30"]);
+  expect(timeTicks(NINE, MINUTE_MS, 60, "utc", 140).map(({ text }) => text)).toEqual(["09:00", "09:30"]);
 });

@@ -1,22 +1,22 @@
 import { dayMonth, timeOfDay, type Zone } from "../lib/format";
 
-/** The top of an axis with round ticks that holds `max`. */
-export function niceTop(max: number): number {
+/** Return the end of an axis with round ticks that includes `max`. */
+export function axisMax(max: number): number {
   const step = niceStep(max / 4);
   return Math.max(1, Math.ceil(max / step) * step);
 }
 
-export function ticks(top: number): number[] {
+export function valueTicks(top: number): number[] {
   const step = niceStep(top / 4);
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
 }
 
-const MARK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720]
+const TICK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720]
   .map((minutes) => minutes * 60_000)
   .concat([1, 2, 7].map((days) => days * 86_400_000));
 
-/** Where a time axis is marked, in columns, and with what; no more often than there are columns. */
-export function marks(
+/** Return the ticks of a time axis: position in columns, and label. There is at most one tick per column. */
+export function timeTicks(
   from: number,
   bucketMs: number,
   size: number,
@@ -24,7 +24,7 @@ export function marks(
   width: number,
 ): { at: number; text: string }[] {
   const span = bucketMs * size;
-  const every = MARK_STEPS_MS.find((step) => step >= bucketMs && (span / step) * 64 <= width) ?? 14 * 86_400_000;
+  const every = TICK_STEPS_MS.find((step) => step >= bucketMs && (span / step) * 64 <= width) ?? 14 * 86_400_000;
   const shift = zone === "local" ? new Date(from).getTimezoneOffset() * 60_000 : 0;
   const out = [];
   for (let time = Math.ceil((from - shift) / every) * every + shift; time < from + span; time += every) {

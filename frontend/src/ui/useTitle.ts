@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 
-/** Names the page in the browser's tab. */
+/** Set the document title. */
 export function useTitle(name: string): void {
   useEffect(() => {
     document.title = `${name} · dlqadmin`;

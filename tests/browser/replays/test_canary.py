@@ -32,7 +32,7 @@ def test_a_canary_pauses_by_itself_when_records_fail_again(
     dialog.get_by_label("Reason").fill("The first one is known to be broken.")
     dialog.get_by_role("button", name="Resume past the canary").click()
     expect(step(page, "10")).to_contain_text("stopped: 10 of 10 canary records failed again", timeout=steps.SETTLED_MS)
-    expect(step(page, "1")).to_contain_text("went on")
+    expect(step(page, "1")).to_contain_text("continued")
     expect(page.get_by_text(re.compile("past the canary: The first one is known to be broken")).first).to_be_visible()
     assert len(replayed(product, keys)) == 11
 

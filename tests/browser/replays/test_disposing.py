@@ -33,7 +33,7 @@ def test_a_record_is_discarded_and_undone_on_whatever_screen_one_is_by_then(page
     set_aside(page, "Discard", "test data")
     told = page.get_by_test_id("disposal-toast")
     expect(told).to_contain_text("1 record discarded.")
-    expect(page.get_by_test_id("disposal")).to_contain_text("“test data”. No replay sends it.")
+    expect(page.get_by_test_id("disposal")).to_contain_text("“test data”. Replays skip it.")
     barred = page.get_by_role("button", name="Replay…")
     expect(barred).to_have_attribute("aria-description", "Discarded: restore it first")
     page.get_by_role("link", name="Groups").first.click()

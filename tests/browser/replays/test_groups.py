@@ -68,7 +68,7 @@ def test_what_is_cancelled_after_a_pause_is_never_sent(
     keys = failures["mag_type"]
     steps.plan_group(page, "earthquakes.mag_type", len(keys))
     steps.all_at_once(page)
-    page.get_by_label("own limit").check()
+    page.get_by_label("custom limit").check()
     page.get_by_label("Records a second").fill("10")
     page.get_by_label("Reason").click()
     expect(page.get_by_role("region", name="Send")).to_contain_text("about 11 s")

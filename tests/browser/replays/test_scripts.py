@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from demo.network import wait_until
 from tests.browser.claims import claim
+from tests.browser.conftest import close_live_events
 from tests.support import topics
 from tests.support.product import Product
 
@@ -40,6 +41,12 @@ def script(product: Product) -> str:
 
         wait_until(lambda: len(rows()) == 1, "The index", INDEXED_S, 0.5)
         return f"/records/{rows()[0]['id']}"
+
+
+@pytest.fixture(autouse=True)
+def polling(page: Page) -> None:
+    """The network becomes idle."""
+    close_live_events(page)
 
 
 def expect_harmless(page: Page) -> None:

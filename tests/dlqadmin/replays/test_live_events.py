@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,8 +14,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.test import APIClient
 
+from dlqadmin.accounts.event_responses import read_for
 from dlqadmin.accounts.models import ApiToken
-from dlqadmin.replays.jobs.views import look
+from dlqadmin.replays.jobs.views import shared_summary
 from tests.dlqadmin.conftest import token_of
 from tests.dlqadmin.replays.asking import API, get, planned
 
@@ -54,9 +56,9 @@ def test_live_events_end_for_who_may_not_read_any_more(
     pk = planned(as_operator)["id"]
     request = Request(RequestFactory().get("/"))
     request._request.session = as_operator.session
-    assert look(request, pk) is not None
+    assert read_for(request, partial(shared_summary, pk)) is not None
     leave(as_operator, operator)
-    assert look(request, pk) is None
+    assert read_for(request, partial(shared_summary, pk)) is None
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,6 @@ def test_live_events_end_with_their_token(
     request = Request(RequestFactory().get("/"))
     token_of(operator)
     request.auth = ApiToken.objects.get()
-    assert look(request, pk) is not None
+    assert read_for(request, partial(shared_summary, pk)) is not None
     end(ApiToken.objects.all())
-    assert look(request, pk) is None
+    assert read_for(request, partial(shared_summary, pk)) is None

@@ -47,7 +47,7 @@ def test_bad_bytes_fail_the_task_after_everything_before_them() -> None:
 
     Shipped Kafka loses the whole fetched batch; here the records before it are delivered and committed."""
     rig = StreamRig(rows(b"1", b"{", b"3"), {}, {"input": ["out"]})
-    assert "deserialization.exception.handler LogAndFailExceptionHandler says FAIL" in failure(rig)
+    assert "deserialization.exception.handler LogAndFailExceptionHandler returned FAIL" in failure(rig)
     assert (rig.written(), rig.reporter.offsets, rig.committed()) == (["1"], [1], 1)
 
 
@@ -96,7 +96,11 @@ def test_a_record_that_can_not_be_read_is_as_the_deserialization_handler_says(
     if answer is Response.CONTINUE:
         assert (end, rig.written(), rig.count("dropped-records-total"), rig.committed()) == (None, [], 1, 1)
     else:
-        text = FATAL.format("deserialization") if answer is None else "deserialization.exception.handler test says FAIL"
+        text = (
+            FATAL.format("deserialization")
+            if answer is None
+            else "deserialization.exception.handler test returned FAIL"
+        )
         assert isinstance(end, Failed)
         assert (end.message.startswith(text), rig.committed()) == (True, 0)
 
@@ -173,7 +177,7 @@ def test_the_handler_is_told_which_part_can_not_be_serialized_and_has_the_source
     RecordCollectorTest#shouldThrowStreamsExceptionWhenKeySerializationFailedAndProductionExceptionHandlerRepliesWithFail;
     S-59, RecordCollectorTest#shouldHaveRawDataDuringExceptionInSerialization."""
     rig = serializing(Response.FAIL, part)
-    assert "production.exception.handler test says FAIL" in failure(rig)
+    assert "production.exception.handler test returned FAIL" in failure(rig)
     [(context, (_, origin), _)] = asked_of_serializing(rig)
     assert origin is SerializationExceptionOrigin(part)
     assert (context.source_raw_key, context.source_raw_value) == (b"k", b"1")
@@ -243,8 +247,8 @@ def test_a_punctuations_error_is_let_go_where_the_handler_continues() -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (Response.FAIL, "processing.exception.handler test says FAIL: PROCESSOR (a) failed on the punctuation"),
-        (None, FATAL.format("processing") + "it answered None"),
+        (Response.FAIL, "processing.exception.handler test returned FAIL: PROCESSOR (a) failed on the punctuation"),
+        (None, FATAL.format("processing") + "it returned None"),
         (KeyError("its own"), FATAL.format("processing") + "KeyError: 'its own'"),
     ],
 )

@@ -37,7 +37,7 @@ def test_what_is_no_offset_is_refused(value: Any) -> None:
     """M-03, MirrorSourceConnectorTest#testAlterOffsetsOffsetValues."""
     with pytest.raises(DataError):
         parse_offset({"offset": value})
-    assert "is no offset" in str(position_problem(PARTITION, {"offset": value}))
+    assert "is not a valid offset" in str(position_problem(PARTITION, {"offset": value}))
 
 
 @pytest.mark.parametrize("value", [0, 10, 2147483648])
@@ -82,10 +82,10 @@ def test_a_sync_waits_while_too_many_are_on_their_way() -> None:
         return True
 
     writer = OffsetSyncWriter(send, 50)
-    writer.note(OffsetSync(AT, 0, 100))
-    writer.fire()
-    writer.note(OffsetSync(AT, 100, 200))
-    writer.fire()
+    writer.add(OffsetSync(AT, 0, 100))
+    writer.send_pending()
+    writer.add(OffsetSync(AT, 100, 200))
+    writer.send_pending()
     assert [sync.downstream for sync in taken] == [100]
     assert list(writer.pending) == [AT]
 
@@ -93,8 +93,8 @@ def test_a_sync_waits_while_too_many_are_on_their_way() -> None:
 def test_delayed_syncs_are_sent_when_they_are_promoted() -> None:
     """M-12, OffsetSyncWriterTest#testPromoteDelayedOffsetSyncs."""
     writer = OffsetSyncWriter(lambda _: True, 50)
-    writer.note(OffsetSync(AT, 0, 100))
-    writer.note(OffsetSync(AT, 1, 101))
+    writer.add(OffsetSync(AT, 0, 100))
+    writer.add(OffsetSync(AT, 1, 101))
     writer.promote()
     assert writer.delayed == {}
     assert writer.pending == {AT: OffsetSync(AT, 1, 101)}

@@ -76,7 +76,8 @@ def test_a_connector_has_to_name_itself_its_class_and_its_topics() -> None:
     problems = read_connector({})[1]
     assert required == ["name", "connector.class"]
     assert [(option, text) for option, _, text in problems] == [
-        ("name", "is required"), ("connector.class", "is required"), ("topics", "is required, or topics.regex"),
+        ("name", "is required"), ("connector.class", "is required"),
+        ("topics", "is not set; set topics or topics.regex"),
     ]  # fmt: skip
 
 

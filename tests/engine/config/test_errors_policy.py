@@ -117,10 +117,10 @@ def test_a_limit_that_contradicts_the_word_and_dead_letters_without_a_topic_are_
 @pytest.mark.parametrize(
     ("props", "option", "text"),
     [
-        ({"errors.tolerance.limit": "10"}, "errors.tolerance.limit", "first error still fails"),
-        ({"errors.tolerance.rate.limit": "10"}, "errors.tolerance.rate.limit", "first error still fails"),
+        ({"errors.tolerance.limit": "10"}, "errors.tolerance.limit", "the first error fails the task"),
+        ({"errors.tolerance.rate.limit": "10"}, "errors.tolerance.rate.limit", "the first error fails the task"),
         ({**FULL_DLQ, "errors.tolerance": "none"}, "errors.deadletterqueue.topic.name", ""),
-        ({"errors.tolerance": "all"}, "errors.tolerance.limit", "no trace"),
+        ({"errors.tolerance": "all"}, "errors.tolerance.limit", "are not recorded anywhere"),
     ],
     ids=["limit", "rate", "dead-letters", "trace"],
 )

@@ -65,4 +65,4 @@ def test_a_value_is_hidden_wherever_it_stands_the_longest_first() -> None:
 def test_a_message_with_a_part_of_a_value_is_replaced() -> None:
     found = ResolvedProperties(values={"${env:A}": "user:hunter2"}, written={"o": "${env:A}"})
     told = found.without_values(("o", "user:hunter2", "hunter2 is no option"))
-    assert told == ("o", "${env:A}", "can't be used with the value that its config provider gives")
+    assert told == ("o", "${env:A}", "is invalid with the value from its config provider; the value is not shown")

@@ -77,27 +77,47 @@ def test_headers_stay_bytes_unless_a_converter_of_headers_is_named() -> None:
 @pytest.mark.parametrize(
     ("props", "option", "text"),
     [
-        ({"processors__b__parents": "c"}, "processors.b.parents", "c is no processor"),
+        ({"processors__b__parents": "c"}, "processors.b.parents", "c is not a processor"),
         ({"processors__b__parents": "aa"}, "processors.b.parents", "did you mean a?"),
-        ({"sinks__out__parents": "c"}, "sinks.out.parents", "c is no processor"),
-        ({"processors__b__parents": "a, a"}, "processors.b.parents", "names a more than once"),
-        ({"processors__b__parents": "out"}, "processors.b.parents", "out is a sink: nothing comes after it"),
-        ({"processors__a__parents": "b"}, "processors.a.parents", "a is reached from the input by no way"),
-        ({"processors__a__parents": "a"}, "processors.b.parents", "b is reached from the input by no way"),
+        ({"sinks__out__parents": "c"}, "sinks.out.parents", "c is not a processor"),
+        (
+            {"processors__b__parents": "a, a"},
+            "processors.b.parents",
+            "contains a more than once; remove the duplicates",
+        ),
+        (
+            {"processors__b__parents": "out"},
+            "processors.b.parents",
+            "out is a sink, and a sink can't be a parent; choose a processor or input",
+        ),
+        (
+            {"processors__a__parents": "b"},
+            "processors.a.parents",
+            "a is not reachable from input, because its parents form a cycle",
+        ),
+        (
+            {"processors__a__parents": "a"},
+            "processors.b.parents",
+            "b is not reachable from input, because its parents form a cycle",
+        ),
         ({"processors__a__type": "-"}, "processors.a.type", "is required"),
-        ({"processors__c__type": "x.C"}, "processors.c.type", "belongs to no name in processors"),
-        ({"sinks__c__topic": "c"}, "sinks.c.topic", "belongs to no name in sinks"),
+        ({"processors__c__type": "x.C"}, "processors.c.type", "has no matching name in processors"),
+        ({"sinks__c__topic": "c"}, "sinks.c.topic", "has no matching name in sinks"),
         ({"sinks__out__topics": "c"}, "sinks.out.topics", "did you mean topic?"),
         ({"sinks__out__topic": "-"}, "sinks.out.topic", "is required"),
-        ({"sinks__out__topic": "a b"}, "sinks.out.topic", "is no legal topic name"),
-        ({"sinks__out__topic": "t"}, "sinks.out.topic", "is one of the topics that are read"),
-        ({"topics": "-", "topics__regex": "o.*"}, "sinks.out.topic", "is one of the topics that are read"),
-        ({"errors__dlq__topic__name": "o"}, "sinks.out.topic", "is the dead letter topic"),
-        ({"sinks": "a", "sinks__a__topic": "o"}, "sinks.a", "a is a processor's name"),
-        ({"processors": "a,a,b"}, "processors", "names a more than once"),
-        ({"processors": "a,input", "processors__input__type": "x"}, "processors", "input can't be a name"),
-        ({"sinks": "o.t"}, "sinks", "o.t can't be a name"),
-        ({"processors": "-", "sinks": "-"}, "processors", "is required, or sinks"),
+        ({"sinks__out__topic": "a b"}, "sinks.out.topic", "is not a valid topic name"),
+        ({"sinks__out__topic": "t"}, "sinks.out.topic", "is also a topic that the stream reads; choose another topic"),
+        (
+            {"topics": "-", "topics__regex": "o.*"},
+            "sinks.out.topic",
+            "is also a topic that the stream reads; choose another topic",
+        ),
+        ({"errors__dlq__topic__name": "o"}, "sinks.out.topic", "is also the dead letter topic; choose another topic"),
+        ({"sinks": "a", "sinks__a__topic": "o"}, "sinks.a", "a is also the name of a processor; choose another name"),
+        ({"processors": "a,a,b"}, "processors", "contains a more than once; remove the duplicates"),
+        ({"processors": "a,input", "processors__input__type": "x"}, "processors", "input is not a valid name"),
+        ({"sinks": "o.t"}, "sinks", "o.t is not a valid name"),
+        ({"processors": "-", "sinks": "-"}, "processors", "is not set; set processors or sinks"),
     ],
 )
 def test_a_topology_that_can_not_be_is_a_problem_by_name(props: dict[str, str], option: str, text: str) -> None:
@@ -125,7 +145,7 @@ def test_a_guarantee_has_the_names_of_kafka_streams_and_old_ones_are_warned_of(
     plan = validate({"key.converter": "StringConverter", "value.converter": "StringConverter", **props}, WORKER)
     assert plan.delivery is delivery
     told = [row for row in plan.warnings if row[0] == "processing.guarantee"]
-    assert told == ([("processing.guarantee", value, "is an old name of exactly_once_v2")] if warned else [])
+    assert told == ([("processing.guarantee", value, "is deprecated; use exactly_once_v2")] if warned else [])
 
 
 def test_another_guarantee_is_refused_and_a_near_one_is_named() -> None:

@@ -149,5 +149,5 @@ def test_what_has_no_end_of_a_line_is_refused_before_it_fills_the_memory(start: 
     source = start(path)
     assert lines(source) == ["good"]
     for _ in range(2):
-        with pytest.raises(DataError, match="the line at byte 5 is longer than 32 MiB"):
+        with pytest.raises(DataError, match=r"the line at byte 5 of .* is longer than 32 MiB"):
             source.poll()

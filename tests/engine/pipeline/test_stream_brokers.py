@@ -216,6 +216,6 @@ def test_while_the_brokers_are_away_the_default_is_to_begin_again_at_the_last_co
     producer.retriable = True
     producer.fail_next = [{1}]
     rig = StreamRig(rows(b"1", b"2", b"3"), {}, {"input": ["out"]}, producer=producer)
-    with pytest.raises(RetriableError, match="DefaultProductionExceptionHandler says RETRY"):
+    with pytest.raises(RetriableError, match="DefaultProductionExceptionHandler returned RETRY"):
         rig.run()
     assert (rig.committed(), rig.reporter.reports, rig.count("total-record-errors")) == (1, [], 0)

@@ -142,9 +142,9 @@ def test_what_a_punctuation_forwards_has_no_origin_at_any_node() -> None:
 @pytest.mark.parametrize(
     ("misuse", "text"),
     [
-        (lambda one, record: one.forward(record, "nobody"), "'<withheld>' is no child of a; these are: out"),
-        (lambda one, record: one.forward(record.value), "forward takes a Record, not a int"),
-        (lambda one, record: one.schedule(0, "STREAM_TIME", print), "at least one millisecond"),
+        (lambda one, record: one.forward(record, "nobody"), "'<withheld>' is not a child of a; its children: out"),
+        (lambda one, record: one.forward(record.value), "forward needs a Record, not a int"),
+        (lambda one, record: one.schedule(0, "STREAM_TIME", print), "the interval must be at least 1 ms"),
         (lambda one, record: one.schedule(1, "SOMETIMES", print), "SOMETIMES"),
     ],
 )
@@ -157,5 +157,5 @@ def test_misuse_of_a_context_is_an_error_of_its_record(misuse: Any, text: str) -
 def test_forward_outside_of_a_call_is_refused() -> None:
     rig = StreamRig(rows(b"1"), {"a": passing()}, {"input": ["a"], "a": ["out"]})
     rig.run()
-    with pytest.raises(RuntimeError, match="forward is for process and punctuations"):
+    with pytest.raises(RuntimeError, match="forward can be called only from process"):
         rig.contexts["a"][1].forward(Record("", None, None, None, 1))

@@ -82,7 +82,8 @@ def test_by_default_the_first_error_stops_the_task_before_its_record() -> None:
     end = rig.run()
     assert isinstance(end, Failed)
     assert (
-        "LogAndFailProcessingExceptionHandler says FAIL: PROCESSOR (a) failed on t-0 at offset 1: no 2" in end.message
+        "LogAndFailProcessingExceptionHandler returned FAIL: PROCESSOR (a) failed on t-0 at offset 1: no 2"
+        in end.message
     )
     [(context, origin)] = rig.reporter.reports
     assert (context.exception_class, context.message, origin.key, origin.value) == ("ValueError", "no 2", b"k", b"2")
@@ -210,11 +211,11 @@ def test_a_refused_record_fails_the_task_by_default_after_everything_before_it()
     rig = StreamRig(rows(b"1", b"2", b"3"), {}, {"input": ["out", "too"]}, producer=producer)
     end = rig.run()
     assert isinstance(end, Failed)
-    assert "DefaultProductionExceptionHandler says FAIL: KAFKA_PRODUCE (out)" in end.message
+    assert "DefaultProductionExceptionHandler returned FAIL: KAFKA_PRODUCE (out)" in end.message
     assert (rig.committed(), rig.reporter.offsets, producer.log[TopicPartition("to-too", 0)][0]) == (1, [1], b"1")
 
 
-@pytest.mark.parametrize(("answer", "text"), [(None, "it answered None"), (KeyError("its own"), "KeyError: 'its own'")])
+@pytest.mark.parametrize(("answer", "text"), [(None, "it returned None"), (KeyError("its own"), "KeyError: 'its own'")])
 def test_a_handler_that_fails_itself_fails_the_task_and_says_so(answer: Any, text: str) -> None:
     """S-07, ProcessingExceptionHandlerIntegrationTest#shouldStopProcessingWhenProcessingExceptionHandlerReturnsNull;
     S-22, ProcessorNodeTest#shouldThrowFailedProcessingExceptionWhenProcessingExceptionHandlerThrowsAnException."""
@@ -242,7 +243,7 @@ def test_headers_that_are_no_bytes_are_an_error_of_the_sink() -> None:
     nodes = {"a": lambda one, record: one.forward(replace(record, headers=(("h", None, 5),)))}
     rig = StreamRig(rows(b"1"), nodes, {"input": ["a"], "a": ["out"]}, answers={HandlerRole.PRODUCTION: asked})
     rig.run()
-    assert [str(error) for *_, error in asked.seen] == ["a int is not bytes"]
+    assert [str(error) for *_, error in asked.seen] == ["ByteArrayConverter writes only bytes, not int"]
 
 
 def test_thirty_nodes_keep_their_memory_within_what_a_commit_may_carry() -> None:

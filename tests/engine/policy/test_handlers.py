@@ -144,14 +144,14 @@ def test_a_shape_that_no_role_has_is_a_problem(role: HandlerRole, takes_two: boo
 
     assert (shape_problem(role, Two()) is None) is takes_two
     assert shape_problem(role, One()) is not None
-    assert shape_problem(role, object()) == "is no class with a handle method"
+    assert shape_problem(role, object()) == "must be a class with a handle method"
 
 
 @pytest.mark.parametrize("answer", [None, "CONTINUE", 1, True, Response.RETRY])
 def test_anything_but_an_answer_is_fail_and_says_so(answer: Any) -> None:
     reply = NamedHandler("mine", HandlerRole.PROCESSING, lambda *_: answer).reply(answer, may_retry=True)
     assert reply.response is Response.FAIL
-    assert reply.reason.startswith("Fatal user code error in processing error callback, mine: it answered ")
+    assert reply.reason.startswith("Fatal user code error in processing error callback, mine: it returned ")
 
 
 def test_only_what_may_pass_is_retried() -> None:

@@ -169,7 +169,7 @@ def test_no_context_is_above_its_limit_and_each_is_read(
     assert len(data) <= limit
     assert (found.truncated is None) == (len(whole_one) <= limit)
     assert found.context is not None
-    assert not [problem for problem in found.problems if "points to none" in problem]
+    assert not [problem for problem in found.problems if "is out of range for" in problem]
     assert (found.context.time_of_error, found.context.stage.type) == (2, StageType.TASK_PUT)
     assert context.original is not None
     if messages and found.truncated != "pointer":

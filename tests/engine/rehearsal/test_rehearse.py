@@ -60,7 +60,7 @@ def test_a_converter_that_fails_says_so_as_the_error_context_would() -> None:
     key, value, *rest = one(CAST, b'{"mag"')
     assert (key["state"], value["state"], states(rest)) == ("ok", "failed", ["not_reached"] * 3)
     assert value["exception_class"] == "engine.errors.ConversionError"
-    assert value["message"].startswith("6 bytes are not JSON")
+    assert value["message"].startswith("the data is not valid JSON (6 bytes)")
 
 
 def test_a_transform_that_fails_leaves_the_rest_unreached() -> None:
@@ -128,7 +128,7 @@ def test_a_record_that_can_not_be_sent_to_the_engine_says_so() -> None:
 
 def test_what_no_table_would_take_fails() -> None:
     put = one(SQL, b"[1]")[-1]
-    assert (put["state"], put["message"]) == ("failed", "a row needs a value with fields, not list")
+    assert (put["state"], put["message"]) == ("failed", "the record value must have fields, but its type is list")
 
 
 def test_a_secret_that_is_not_known_hinders_only_the_step_that_has_it(install: Install) -> None:
@@ -136,12 +136,12 @@ def test_a_secret_that_is_not_known_hinders_only_the_step_that_has_it(install: I
     config = {**CAST, "transforms": "cast,s", "transforms.s.type": "Secretive", "transforms.s.password": "********"}
     stages = one(config)
     assert states(stages) == ["ok", "ok", "ok", "ok", "not_rehearsable", "not_reached"]
-    assert stages[4]["note"] == "transforms.s.password is a secret, which is not known here"
+    assert stages[4]["note"] == "transforms.s.password is a secret, whose value is not available to rehearsals"
 
 
 def test_what_a_config_provider_would_look_up_is_not_looked_up() -> None:
     stages = one(CAST | {"transforms.cast.spec": "${file:/etc/specs:mag}"})
-    assert stages[3]["note"] == "transforms.cast.spec is looked up by a config provider, which is not done here"
+    assert stages[3]["note"] == "transforms.cast.spec needs a config provider, which rehearsals can't use"
     stages = one({"value.converter.decimal.format": "${env:FORMAT}"})
     assert states(stages) == ["not_rehearsable", *["not_reached"] * 3]
 
@@ -203,7 +203,7 @@ def test_a_mirror_is_not_rehearsed() -> None:
         "source.cluster.alias": "a", "target.cluster.alias": "b",
         "source.cluster.bootstrap.servers": "h:1",
     }  # fmt: skip
-    with pytest.raises(BadRequest, match="a source has no records of Kafka"):
+    with pytest.raises(BadRequest, match="the connector is a source, which has no Kafka records"):
         list(rehearse(RehearsalRequest(mirror, (ConsumedRecord("t", None, None),)), ProcessFence()))
 
 
@@ -237,15 +237,17 @@ def test_a_key_that_was_written_already_is_not_written_again() -> None:
 def test_a_schema_that_the_dead_letter_does_not_hold_is_not_made_up() -> None:
     row = polled(HOIST | {"transforms": "a"}, PolledRecord("lines", 1, value=TypedValue("STRING", "x")))
     assert row["produced"] is None
-    assert row["stages"][2]["note"] == "value.converter writes the record's schema, which its dead letter does not hold"
+    assert (
+        row["stages"][2]["note"] == "value.converter writes the record's schema, which its dead letter does not contain"
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (PolledRecord("t", 1, value=TypedValue("INT64", "x")), "the value is no INT64"),
+        (PolledRecord("t", 1, value=TypedValue("INT64", "x")), "the value is not a valid INT64"),
         (PolledRecord("t", 1, value=TypedValue("PRICE", "x")), "unknown type PRICE"),
-        (PolledRecord("t", 99, value=TypedValue("STRING", "x")), "there is no stage 99"),
+        (PolledRecord("t", 99, value=TypedValue("STRING", "x")), "stage 99 does not exist"),
     ],
 )
 def test_a_record_of_a_source_that_makes_no_sense_is_refused(given: PolledRecord, why: str) -> None:
@@ -254,5 +256,5 @@ def test_a_record_of_a_source_that_makes_no_sense_is_refused(given: PolledRecord
 
 
 def test_a_configuration_that_cannot_be_used_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="is no known class"):
+    with pytest.raises(ConfigError, match="is not a known class"):
         one({"transforms": "x", "transforms.x.type": "Nobody"})

@@ -63,7 +63,11 @@ def test_validation_shows_no_secret_of_a_stream_s_processor(client: TestClient) 
 def test_validation_is_of_the_class_in_the_path(client: TestClient, path: str, given: str, status: int) -> None:
     answer = client.put(f"/connector-plugins/{path}/config/validate", json={"connector.class": given})
     assert answer.status_code == status
-    assert status == 200 or answer.json()["message"] == f"connector.class is {given}, but the request is about {path}"
+    assert (
+        status == 200
+        or answer.json()["message"]
+        == f"connector.class is {given}, but the URL of the request has {path}; use the same class"
+    )
 
 
 def test_definitions_have_kafka_connect_s_types_and_defaults_as_text(client: TestClient) -> None:

@@ -91,7 +91,7 @@ def test_a_body_that_is_no_list_of_records_is_refused(
 
 
 def test_what_the_configuration_lacks_is_named(config: dict[str, str], worker: WorkerConfig) -> None:
-    with pytest.raises(BadRequest, match=r"^table\.name: there is no such table in the database$"):
+    with pytest.raises(BadRequest, match=r"^table\.name: is not a table of the database; create the table"):
         PutRehearsals(worker).run("c", {**config, "table.name": "absent"}, body(GOOD))
     with pytest.raises(ConfigError):
         PutRehearsals(worker).run("c", {**config, "connection.url": "sqlite:////etc/x"}, body(GOOD))

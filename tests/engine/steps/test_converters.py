@@ -32,7 +32,7 @@ def test_plain_json_has_no_schema() -> None:
 
 @pytest.mark.parametrize("data", [b'{"a: 10}', b"{", b'{"a":NaN}', b"\xff\xfe{", '{"a":"é"}'.encode("latin-1")])
 def test_what_is_not_json_is_a_conversion_error_with_its_cause(data: bytes) -> None:
-    with pytest.raises(ConversionError, match="not JSON") as caught:
+    with pytest.raises(ConversionError, match="not valid JSON") as caught:
         PLAIN.to_connect("t", data)
     assert isinstance(caught.value.__cause__, orjson.JSONDecodeError)
 

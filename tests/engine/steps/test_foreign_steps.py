@@ -177,7 +177,7 @@ def test_whatever_a_step_raises_while_it_is_configured_is_a_configuration_error(
     ],
 )
 def test_a_class_that_lacks_what_its_group_needs_is_refused(option: str, name: str, method: str) -> None:
-    assert problems_of(option, name) == [(option, f"{HERE}.{name}", f"is no class with {method} method")]
+    assert problems_of(option, name) == [(option, f"{HERE}.{name}", f"must be a class with {method} method")]
 
 
 @pytest.mark.parametrize("kind", [OddOptions, OddTable, BrokenTable, Exits])

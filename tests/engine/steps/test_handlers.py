@@ -114,8 +114,8 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
     old = config(default__production__exception__handler=f"{HERE}.OldProduction")
     assert [(one.role, one.class_name) for one in old.handlers] == [(HandlerRole.PRODUCTION, f"{HERE}.OldProduction")]
     assert [row[2] for row in (*both.warnings, *old.warnings) if "handler" in row[2]] == [
-        "ignored, deserialization.exception.handler wins",
-        "is the old name of production.exception.handler",
+        "is ignored because deserialization.exception.handler is set",
+        "is deprecated; use production.exception.handler",
     ]
 
 
@@ -123,12 +123,12 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
     ("name", "text"),
     [
         ("LogAndContinueProcesingExceptionHandler", "did you mean LogAndContinueProcessingExceptionHandler?"),
-        (f"{HERE}.NotAHandler", "is no class with a handle method"),
+        (f"{HERE}.NotAHandler", "must be a class with a handle method"),
         (f"{HERE}.Absent", "can't be loaded"),
         ("no.such.module.Handler", "plugin.classes.allow"),
-        ("org.apache.kafka.streams.errors.Other", "is no known class"),
-        (f"{HERE}.Response", "can't be made"),
-        (f"{HERE}.annotations", "is no class"),
+        ("org.apache.kafka.streams.errors.Other", "is not a known class"),
+        (f"{HERE}.Response", "can't be created"),
+        (f"{HERE}.annotations", "is not a class"),
     ],
 )
 def test_a_handler_that_can_not_be_is_a_problem_of_its_option(name: str, text: str) -> None:
@@ -185,7 +185,7 @@ def test_a_handler_that_is_never_asked_is_warned_about(kind: ConnectorKind, idle
     problems, warnings = handler_problems(named, kind)
     assert problems == []
     assert [(option, text) for option, _, text in warnings] == [
-        (f"{role}.exception.handler", f"decides about nothing in a {kind}") for role in idle
+        (f"{role}.exception.handler", f"has no effect in a {kind}; remove it") for role in idle
     ]
 
 

@@ -109,7 +109,7 @@ def test_the_command_of_the_page_accepts_its_connector_only_where_the_package_is
     assert command(ROOT, installed).returncode == 0
     without = command(ROOT)
     assert without.returncode == 1
-    assert "transforms.celsius.type = Celsius: is no known class" in without.stderr
+    assert "transforms.celsius.type = Celsius: is not a known class" in without.stderr
 
 
 PROTOCOLS = {

@@ -30,7 +30,7 @@ def test_what_kafka_connect_takes_is_taken(data: bytes, value: Any) -> None:
 
 @pytest.mark.parametrize("data", REFUSED)
 def test_what_kafka_connect_refuses_is_refused(data: bytes) -> None:
-    with pytest.raises(ConversionError, match=f"^{len(data)} bytes are not JSON"):
+    with pytest.raises(ConversionError, match=f"^the data is not valid JSON \\({len(data)} bytes\\)"):
         plain().to_connect("t", data)
 
 
@@ -88,7 +88,7 @@ def test_long_integers_are_written_as_they_were_read(data: bytes, number: int) -
 
 @pytest.mark.parametrize("data", [b"1" * 1001, b'{"a":' + b"9" * 1001 + b"}", b"0." + b"1" * 1001])
 def test_a_number_of_more_than_1000_characters_is_refused_as_kafka_connect_does(data: bytes) -> None:
-    with pytest.raises(ConversionError, match="not JSON"):
+    with pytest.raises(ConversionError, match="not valid JSON"):
         plain().to_connect("t", data)
 
 
@@ -132,10 +132,10 @@ def test_decimals_of_thousands_of_digits_are_read_and_written() -> None:
 
 
 def test_decimals_that_would_take_minutes_are_refused() -> None:
-    with pytest.raises(ConversionError, match="more than 10000"):
+    with pytest.raises(ConversionError, match="the maximum is 10000"):
         enveloped().to_connect("t", decimal_envelope(b"\x01" * 10_001))
     schema = Schema("BYTES", name=DECIMAL, parameters={"scale": "0"})
-    with pytest.raises(ConversionError, match="more than 25000"):
+    with pytest.raises(ConversionError, match="the maximum is 25000"):
         enveloped().from_connect("t", schema, Decimal("9" * 25_001))
 
 
@@ -159,7 +159,7 @@ def test_a_map_with_a_crowd_of_decimal_keys_of_one_hash_is_refused() -> None:
     schema = b'{"type":"map","keys":%s,"values":{"type":"int8"}}' % kind
     row = b'{"schema":%s,"payload":[%s]}'
     many = b",".join(b"[%d,1]" % ((2**61 - 1) * (2**70 + n)) for n in range(1500))
-    with pytest.raises(ConversionError, match="one hash"):
+    with pytest.raises(ConversionError, match="the same hash"):
         enveloped().to_connect("t", row % (schema, many))
     good = b",".join(b"[%d,1]" % n for n in range(1500))
     assert len(enveloped().to_connect("t", row % (schema, good))[1]) == 1500
@@ -169,7 +169,7 @@ def test_a_map_with_a_crowd_of_decimal_keys_of_one_hash_is_refused() -> None:
     "data", [b'"\xc0\x80"', b'"\xc1\x81"', b'"\xe0\x80\x80"', b'"\xf4\x90\x80\x80"', b'"\xf5\x80\x80\x80"']
 )
 def test_overlong_utf8_is_refused_where_kafka_connect_reads_it(data: bytes) -> None:
-    with pytest.raises(ConversionError, match="not JSON"):
+    with pytest.raises(ConversionError, match="not valid JSON"):
         plain().to_connect("t", data)
 
 

@@ -41,7 +41,7 @@ def test_a_class_is_found_by_its_entry_point_and_configured(install: Install) ->
 def test_a_class_of_another_group_is_not_found(install: Install) -> None:
     install("elsewhere", GOOD, predicates__Same="elsewhere:Same")
     assert plugins.find(plugins.TRANSFORMS, "Same") is None
-    assert problems("Same") == ["transforms.x.type: is no known class"]
+    assert problems("Same") == ["transforms.x.type: is not a known class"]
 
 
 def test_built_in_classes_come_before_entry_points_and_these_before_dotted_paths(install: Install) -> None:
@@ -60,12 +60,12 @@ def test_built_in_classes_come_before_entry_points_and_these_before_dotted_paths
         ("this is no python", "broken:Same", "SyntaxError"),
         ("", "broken:Same", "AttributeError"),
         ("", "gone:Same", "ModuleNotFoundError"),
-        ("Same = 1", "broken:Same", "is no class with a configure method"),
-        ("class Same: pass", "broken:Same", "is no class with a configure method"),
+        ("Same = 1", "broken:Same", "must be a class with a configure method"),
+        ("class Same: pass", "broken:Same", "must be a class with a configure method"),
         (
             "class Same:\n def __init__(self, x): pass\n def configure(self, c): pass\n def apply(self, r): pass",
             "broken:Same",
-            "can't be made",
+            "can't be created",
         ),
     ],
 )
@@ -90,7 +90,7 @@ def test_the_problem_names_the_package_and_its_version(install: Install) -> None
 def test_a_name_that_two_packages_offer_is_a_problem(install: Install) -> None:
     install("one", GOOD, transforms__Same="one:Same")
     install("two", GOOD, transforms__Same="two:Same")
-    with pytest.raises(ConfigError, match=r"more than one package: (one|two):Same of (one|two) 1\.2, "):
+    with pytest.raises(ConfigError, match=r"several packages: (one|two):Same of (one|two) 1\.2, "):
         transform("Same")
 
 
@@ -103,7 +103,7 @@ def test_names_are_listed_without_loading_anything(install: Install) -> None:
 
 def test_a_misspelt_name_comes_with_the_nearest_that_is_offered(install: Install) -> None:
     install("goodness", GOOD, transforms__Celsius="goodness:Same")
-    assert problems("Celsuis") == ["transforms.x.type: is no known class; did you mean Celsius?"]
+    assert problems("Celsuis") == ["transforms.x.type: is not a known class; did you mean Celsius?"]
 
 
 @pytest.mark.parametrize("row", ["[console_scripts]\njust-a-name\n", "\udce4"])

@@ -112,7 +112,7 @@ def test_records_are_filtered_where_the_predicate_holds_or_where_not(negate: boo
     ("options", "problem"),
     [
         ({"predicate": "p", "negate": "yes"}, "must be true or false"), ({"predicate": "p", "negate": " TRUE "}, None),
-        ({"negate": "true"}, "has nothing to turn round; set transforms.x.predicate"), ({"predicate": "p"}, None),
+        ({"negate": "true"}, "has no predicate to negate; set transforms.x.predicate"), ({"predicate": "p"}, None),
     ],
 )  # fmt: skip
 def test_negate_is_true_or_false_and_needs_a_predicate(options: dict[str, str], problem: str | None) -> None:

@@ -49,7 +49,7 @@ def test_null_is_null(name: str) -> None:
     + [("Boolean", b""), ("Boolean", b"\2"), ("Boolean", b"\0\0")],
 )
 def test_bytes_of_another_length_are_refused(name: str, data: bytes) -> None:
-    with pytest.raises(ConversionError, match=r"no [A-Z]+"):
+    with pytest.raises(ConversionError, match=r"the size in bytes of [A-Z0-9]+ data|not a valid BOOLEAN"):
         converter(f"{name}Converter").to_connect("t", data)
 
 
@@ -65,7 +65,7 @@ def test_bytes_of_another_length_are_refused(name: str, data: bytes) -> None:
     ],
 )  # fmt: skip
 def test_values_of_another_type_are_refused(name: str, schema: Schema | None, value: Any) -> None:
-    with pytest.raises(ConversionError, match="is no "):
+    with pytest.raises(ConversionError, match=r"writes only |is not a valid "):
         converter(f"{name}Converter").from_connect("t", schema, value)
 
 

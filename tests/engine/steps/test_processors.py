@@ -36,7 +36,7 @@ class NoProcess:
 
 
 class Unmakeable:
-    """A processor that can't be made."""
+    """A processor that can't be created."""
 
     def __init__(self) -> None:
         raise ValueError("not today")
@@ -51,10 +51,10 @@ def step(name: str, **options: str) -> StepConfig:
 @pytest.mark.parametrize(
     ("configured", "option", "text"),
     [
-        (step("NoProcess"), "processors.n.type", "is no class with a process method"),
-        (step("Unmakeable"), "processors.n.type", "can't be made: not today"),
+        (step("NoProcess"), "processors.n.type", "must be a class with a process method"),
+        (step("Unmakeable"), "processors.n.type", "can't be created: not today"),
         (step("Absent"), "processors.n.type", "can't be loaded"),
-        (step("org.apache.kafka.Processor"), "processors.n.type", "is no known class"),
+        (step("org.apache.kafka.Processor"), "processors.n.type", "is not a known class"),
         (step("Plain", limit="1"), "processors.n.limit", "unknown option"),
         (step("WithOptions", limits="1"), "processors.n.limits", "did you mean processors.n.limit?"),
         (step("WithOptions", limit="x"), "processors.n.limit", "must be a whole number"),

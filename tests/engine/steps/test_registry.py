@@ -39,7 +39,7 @@ def test_every_step_has_its_java_name_and_a_short_one(known: dict[str, object]) 
 
 @pytest.mark.parametrize("name", ["sys.exit", "sys:exit", "os.abort", "builtins.print", "os.path", "json.JSONDecoder"])
 def test_only_classes_that_can_be_configured_are_run(name: str) -> None:
-    with pytest.raises(ConfigError, match="no class with a configure method"):
+    with pytest.raises(ConfigError, match="must be a class with a configure method"):
         build_converter(StepConfig("value.converter", name, {}, allow=("*",)), is_key=False)
 
 
@@ -61,7 +61,7 @@ def test_a_predicate_without_its_options_is_a_problem() -> None:
 
 def test_a_character_set_that_does_not_exist_is_a_problem() -> None:
     found = problems_of(key_converter="StringConverter", key_converter_converter_encoding="utf-99")
-    assert found == {"key.converter.converter.encoding": "is no known character set"}
+    assert found == {"key.converter.converter.encoding": "is not a known character set"}
 
 
 def test_what_another_converter_would_understand_is_passed_over_and_a_misspelling_is_not() -> None:

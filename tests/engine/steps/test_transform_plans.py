@@ -157,5 +157,5 @@ def test_what_is_wrong_with_a_schema_is_told_before_what_is_wrong_with_a_value()
     schema = struct(("a", INT64), ("b", Schema("STRING", default="x")))
     with pytest.raises(TransformError, match="the value: '<withheld>' can't be cast to int8"):
         applied("Cast$Value", {"spec": "a:int8,b:int8"}, {"a": "no number", "b": "1"}, schema)
-    with pytest.raises(TransformError, match="field a would be there twice"):
+    with pytest.raises(TransformError, match="would contain the field a twice"):
         apply("InsertField$Value", {"offset.field": "a"}, record_of({"a": 1, "b": "1"}, schema, offset=None))

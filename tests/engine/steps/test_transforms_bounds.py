@@ -68,7 +68,7 @@ def test_names_that_grow_by_the_square_are_refused() -> None:
         ({"x" * 32_000: inner}, None),
         ({}, struct(("x" * 32_000, struct(*((name, INT32) for name in inner))))),
     ):
-        with pytest.raises(TransformError, match="flattened names"):
+        with pytest.raises(TransformError, match="flattened field names"):
             applied("Flatten$Value", {}, value, schema)
     assert process_time() - began < 2
 
@@ -91,7 +91,7 @@ def test_a_name_that_comes_twice_among_many_is_found_at_once() -> None:
     options = {"static.field": "last", "static.value": "v"}
     schema = struct(*fields, ("last", TEXT))
     began = process_time()
-    with pytest.raises(TransformError, match="last would be there twice"):
+    with pytest.raises(TransformError, match="last twice"):
         applied("InsertField$Value", options, {}, schema)
     assert process_time() - began < 2
 

@@ -53,7 +53,7 @@ def test_a_filter_lets_nothing_pass(value: int | None) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "option", "message"),
     [
-        ("RegexRouter", {"regex": "(", "replacement": "x"}, "regex", "is no regular expression"),
+        ("RegexRouter", {"regex": "(", "replacement": "x"}, "regex", "is not a valid regular expression"),
         ("RegexRouter", {"regex": "(a)", "replacement": "$2"}, "replacement", "group 2"),
         ("RegexRouter", {"regex": "a"}, "replacement", "is required"),
         ("TimestampRouter", {"timestamp.format": "YYYY"}, "timestamp.format", "the letter Y"),

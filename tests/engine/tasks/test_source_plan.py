@@ -50,7 +50,7 @@ def test_a_topic_of_the_workers_own_is_no_target(option: str, topic: str) -> Non
 
 
 def test_a_table_is_named_once() -> None:
-    assert problems(SQL, tables="a,b,a") == [("tables", "a,b,a", "names a more than once")]
+    assert problems(SQL, tables="a,b,a") == [("tables", "a,b,a", "contains a more than once; remove the duplicates")]
 
 
 @pytest.mark.parametrize(

@@ -2,35 +2,36 @@ import { PasswordInput } from "@mantine/core";
 import { useState } from "react";
 import { useChangePassword } from "../../api/account";
 import { Button } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import { Strip } from "../../ui/Panel";
 import styles from "./Account.module.css";
 
 const MIN_LENGTH = 12;
 const EMPTY = { current: "", new: "", again: "" };
 
-/** Changes one's own password. */
+/** A form to change the user's own password. */
 export function PasswordForm({ username }: { username: string }) {
-  const [typed, setTyped] = useState(EMPTY);
+  const [values, setValues] = useState(EMPTY);
   const change = useChangePassword();
   const field = (name: keyof typeof EMPTY, label: string, autoComplete: string) => (
     <PasswordInput
       label={label}
       autoComplete={autoComplete}
-      value={typed[name]}
+      value={values[name]}
       onChange={({ currentTarget: { value } }) => {
-        setTyped({ ...typed, [name]: value });
+        setValues({ ...values, [name]: value });
         change.reset();
       }}
-      classNames={{ label: styles.label!, input: styles.password! }}
+      classNames={{ label: controls.label!, input: controls.tallInput! }}
     />
   );
-  const barred = problemOf(typed);
+  const barred = validate(values);
   return (
     <form
       className={styles.body}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!barred) change.mutate({ current: typed.current, new: typed.new }, { onSuccess: () => setTyped(EMPTY) });
+        if (!barred) change.mutate({ current: values.current, new: values.new }, { onSuccess: () => setValues(EMPTY) });
       }}
     >
       <input type="text" name="username" autoComplete="username" value={username} readOnly hidden />
@@ -49,7 +50,7 @@ export function PasswordForm({ username }: { username: string }) {
           </Strip>
         </div>
       )}
-      <p className="s t3">Changing it ends your other sessions and all your API tokens.</p>
+      <p className="s t3">A password change ends your other sessions and all your API tokens.</p>
       <div>
         <Button kind="primary" type="submit" busy={change.isPending} barred={barred}>
           Change password
@@ -59,8 +60,8 @@ export function PasswordForm({ username }: { username: string }) {
   );
 }
 
-/** Why the password can't be changed to what is typed yet. */
-function problemOf({ current, new: next, again }: typeof EMPTY): string | undefined {
+/** Return the reason why the form cannot be submitted yet. */
+function validate({ current, new: next, again }: typeof EMPTY): string | undefined {
   if (current === "") return "Type your current password first";
   if (next.length < MIN_LENGTH) return `The new password needs at least ${MIN_LENGTH} characters`;
   return next === again ? undefined : "The two new passwords differ";

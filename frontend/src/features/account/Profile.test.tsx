@@ -19,18 +19,19 @@ const ACTIVE = {
 const EXPIRED = { ...ACTIVE, id: 2, name: "nightly", state: "expired" };
 const SECRET = "dlq_shown-once";
 
-let sent: { method: string; url: string; body: unknown }[];
-let answers: Record<string, () => Response>;
+let requests: { method: string; url: string; body: unknown }[];
+let responses: Record<string, () => Response>;
 let root: Root;
 
 beforeEach(() => {
-  sent = [];
-  answers = {};
+  requests = [];
+  responses = {};
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const method = init.method ?? "GET";
-    if (method !== "GET") sent.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
+    if (method !== "GET") requests.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
     return Promise.resolve(
-      answers[`${method} ${url}`]?.() ?? Response.json({ results: [ACTIVE, EXPIRED], default_days: 90, max_days: 365 }),
+      responses[`${method} ${url}`]?.() ??
+        Response.json({ results: [ACTIVE, EXPIRED], default_days: 90, max_days: 365 }),
     );
   });
 });
@@ -85,7 +86,7 @@ async function type(label: string, value: string): Promise<void> {
   });
 }
 
-it("the profile names the person's rights and tokens", async () => {
+it("the profile lists the user's rights and tokens", async () => {
   await show();
   const words = document.body.textContent;
   expect(words).toContain("ada");
@@ -96,15 +97,15 @@ it("the profile names the person's rights and tokens", async () => {
   ).toEqual([true, false]);
 });
 
-it("a new token is shown once, and gone when the dialog closes", async () => {
-  answers["POST /api/v1/tokens"] = () =>
+it("the dialog shows a new token's secret once", async () => {
+  responses["POST /api/v1/tokens"] = () =>
     Response.json({ ...ACTIVE, id: 3, name: "cli", secret: SECRET }, { status: 201 });
   await show();
   await press("Create a token…");
   expect(button("Create the token")?.getAttribute("aria-description")).toBe("Name the token first");
   await type("Name", " cli ");
   await press("Create the token");
-  expect(sent).toEqual([
+  expect(requests).toEqual([
     { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90 } },
   ]);
   expect(document.querySelector("code[aria-label='API token']")?.textContent).toBe(SECRET);
@@ -112,24 +113,24 @@ it("a new token is shown once, and gone when the dialog closes", async () => {
   expect(document.body.textContent).not.toContain(SECRET);
 });
 
-it("a token is revoked after a question", async () => {
-  answers["DELETE /api/v1/tokens/1"] = () => Response.json({ ...ACTIVE, state: "revoked" });
+it("a token is revoked after a confirmation", async () => {
+  responses["DELETE /api/v1/tokens/1"] = () => Response.json({ ...ACTIVE, state: "revoked" });
   await show();
   await press("Revoke");
-  expect(sent).toEqual([]);
+  expect(requests).toEqual([]);
   expect(document.body.textContent).toContain("Revoke prometheus?");
   await press("Revoke the token");
-  expect(sent).toEqual([{ method: "DELETE", url: "/api/v1/tokens/1", body: null }]);
+  expect(requests).toEqual([{ method: "DELETE", url: "/api/v1/tokens/1", body: null }]);
 });
 
-it("who has no right can create no token", async () => {
+it("a user without rights cannot create a token", async () => {
   await show([]);
   expect(button("Create a token…")?.getAttribute("aria-description")).toBe("Needs the role viewer");
   expect(document.body.textContent).toContain("None. An administrator gives rights");
 });
 
-it("a password is changed only when it was typed twice, and the server's reason is shown", async () => {
-  answers["POST /api/v1/account/password"] = () =>
+it("the password form needs the same password twice and shows the server's error", async () => {
+  responses["POST /api/v1/account/password"] = () =>
     Response.json({ title: "Bad Request", status: 400, detail: "new: This password is too common." }, { status: 400 });
   await show();
   await type("Current password", "old");
@@ -138,6 +139,6 @@ it("a password is changed only when it was typed twice, and the server's reason 
   expect(button("Change password")?.getAttribute("aria-description")).toBe("The two new passwords differ");
   await type("New password, again", "1qaz2wsx3edc");
   await press("Change password");
-  expect(sent[0]?.body).toEqual({ current: "old", new: "1qaz2wsx3edc" });
+  expect(requests[0]?.body).toEqual({ current: "old", new: "1qaz2wsx3edc" });
   expect(document.querySelector("[role=alert]")?.textContent).toBe("This password is too common.");
 });

@@ -2,11 +2,11 @@ import { useSession } from "../../api/session";
 import { Avatar, Facts, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./Account.module.css";
+import { ApiTokensPanel } from "./ApiTokensPanel";
+import { rightDescription } from "./labels";
 import { PasswordForm } from "./PasswordForm";
-import { Tokens } from "./Tokens";
-import { rightWords } from "./words";
 
-/** Who is signed in, with the rights, the password and the API tokens of this person. */
+/** The profile screen: the signed-in user's rights, password and API tokens. */
 export function Profile() {
   const { data: session } = useSession();
   useTitle("Profile");
@@ -33,14 +33,14 @@ export function Profile() {
               ]}
             />
             <div>
-              <h3 className={styles.subhead}>Rights</h3>
+              <h3 className={styles.sectionTitle}>Rights</h3>
               {rights.length === 0 && (
                 <p className="s t3">None. An administrator gives rights by adding you to a group.</p>
               )}
               <ul className={styles.rights}>
                 {rights.map((right) => (
                   <li key={right}>
-                    <b>{right}</b> <span className="t2">{rightWords(right)}</span>
+                    <b>{right}</b> <span className="t2">{rightDescription(right)}</span>
                   </li>
                 ))}
               </ul>
@@ -51,7 +51,7 @@ export function Profile() {
           <PasswordForm username={name} />
         </Panel>
       </div>
-      <Tokens rights={rights} />
+      <ApiTokensPanel rights={rights} />
     </>
   );
 }

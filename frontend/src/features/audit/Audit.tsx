@@ -2,7 +2,7 @@ import { useAudit } from "../../api/audit";
 import { dateTime } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { LinkButton } from "../../ui/controls";
-import { Avatar, Bones, Chip, join, Notice, PageHead, Panel } from "../../ui/Panel";
+import { Avatar, SkeletonRows, Chip, join, Notice, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./Audit.module.css";
 
@@ -21,7 +21,7 @@ export function Audit() {
         note="All sign-ins (including failed ones), changes and exports, with user, time and address. Entries form a hash chain; manage.py verify_audit detects changed entries."
       />
       <Panel label="Audit">
-        {list.isPending && <Bones rows={8} />}
+        {list.isPending && <SkeletonRows rows={8} />}
         {list.isError && <Notice title="The entries could not be loaded">{list.error.message}</Notice>}
         {list.isSuccess && entries.length === 0 && (
           <Notice title="No audit entries yet">The first change, sign-in or export appears here.</Notice>

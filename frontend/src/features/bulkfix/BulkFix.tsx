@@ -3,13 +3,13 @@ import { Checkbox } from "@mantine/core";
 import { Suspense, lazy, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { useBulkPreview, useStartBulkFix, type BulkKind, type BulkPreview } from "../../api/bulkFixes";
-import { freshKey, useSelection } from "../../api/replays";
+import { newIdempotencyKey, useSelection } from "../../api/replays";
 import { useMayEdit } from "../../api/session";
 import { freshRow, programOf, type FormRow } from "../../lib/bulkForm";
 import { count, plural } from "../../lib/format";
 import { selectionName } from "../../lib/naming";
 import { Button, TabRow } from "../../ui/controls";
-import { Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { SkeletonRows, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./BulkFix.module.css";
 import { FileFix } from "./FileFix";
@@ -62,7 +62,7 @@ export function BulkFix() {
             {selection.error.message}
           </Notice>
         ) : (
-          <Bones rows={8} />
+          <SkeletonRows rows={8} />
         )}
       </Panel>
     );
@@ -106,7 +106,7 @@ function Editing({ selection, many }: { selection: number; many: number }) {
           {(tab === "jq" || tab === "patch") && (
             <>
               <p className="s t3">{HINTS[tab]}</p>
-              <Suspense fallback={<Bones rows={3} height={16} />}>
+              <Suspense fallback={<SkeletonRows rows={3} height={16} />}>
                 <ProgramEditor
                   key={tab}
                   kind={tab}
@@ -184,7 +184,7 @@ function Previewed({
           <Samples sample={preview.sample} />
         </div>
       ) : (
-        <Bones rows={8} />
+        <SkeletonRows rows={8} />
       )}
     </Panel>
   );
@@ -214,7 +214,7 @@ function Apply({
   const navigate = useNavigate();
   const start = useStartBulkFix();
   const [replace, setReplace] = useState(false);
-  const key = useRef(freshKey());
+  const key = useRef(newIdempotencyKey());
   const none = ready?.counted_all && ready.counts.changed === 0 ? "No record would change" : undefined;
   const barred = blank
     ? "Enter a change first"
@@ -227,7 +227,7 @@ function Apply({
   const go = () =>
     start.mutate(
       { body: { ...body, replace }, key: key.current },
-      { onSuccess: ({ id }) => void navigate(`/bulk-fixes/${id}`), onError: () => (key.current = freshKey()) },
+      { onSuccess: ({ id }) => void navigate(`/bulk-fixes/${id}`), onError: () => (key.current = newIdempotencyKey()) },
     );
   return (
     <div className={styles.apply}>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import {
-  UNDER_WAY,
+  UNFINISHED,
   useBulkAct,
   useBulkFix,
   useBulkSelection,
@@ -9,14 +9,14 @@ import {
   type BulkStatus,
 } from "../../api/bulkFixes";
 import { useMaySend } from "../../api/health";
-import { freshKey } from "../../api/replays";
+import { newIdempotencyKey } from "../../api/replays";
 import { useMayNotRead, useMayWrite } from "../../api/session";
 import { count, dateTime, plural } from "../../lib/format";
 import { bulkFixName, selectionName } from "../../lib/naming";
 import type { Tone } from "../../lib/states";
 import { useZone } from "../../lib/zone";
-import { Button, Confirm } from "../../ui/controls";
-import { Bones, Chip, Facts, Meter, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { Button, ConfirmDialog } from "../../ui/controls";
+import { SkeletonRows, Chip, Facts, Meter, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { Rehearsal } from "../fix/Rehearsal";
 import styles from "./BulkFix.module.css";
@@ -45,7 +45,7 @@ export function BulkJob() {
             {error.message}
           </Notice>
         ) : (
-          <Bones rows={8} />
+          <SkeletonRows rows={8} />
         )}
       </Panel>
     );
@@ -56,7 +56,7 @@ function Shown({ bulk }: { bulk: BulkFix }) {
   const { zone } = useZone();
   const { counts, selection, status } = bulk;
   const { label, tone } = STATUS[status];
-  const busy = UNDER_WAY.has(status);
+  const busy = UNFINISHED.has(status);
   const unread = useMayNotRead();
   const figures = [
     { name: "matched", value: counts.matched },
@@ -180,7 +180,7 @@ function Acts({ bulk }: { bulk: BulkFix }) {
   const stop = may.allowed ? undefined : may.reason;
   const none = bulk.drafts === 0 ? "It has no drafts left" : undefined;
   const plan = () =>
-    freeze.mutate(freshKey(), { onSuccess: ({ id }) => void navigate(`/replays/new?selection=${id}`) });
+    freeze.mutate(newIdempotencyKey(), { onSuccess: ({ id }) => void navigate(`/replays/new?selection=${id}`) });
   return (
     <>
       {(act.error ?? freeze.error) && !asking && (
@@ -203,22 +203,22 @@ function Acts({ bulk }: { bulk: BulkFix }) {
           Plan the replay of {plural(bulk.drafts, "record")}
         </Button>
       )}
-      <Confirm
+      <ConfirmDialog
         open={asking}
         title={`Undo ${bulkFixName(bulk.id)}?`}
-        yes={`Throw ${plural(bulk.drafts, "draft")} away`}
-        no="Keep them"
+        confirmLabel={`Throw ${plural(bulk.drafts, "draft")} away`}
+        cancelLabel="Keep them"
         danger
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => setAsking(false)}
-        onYes={() => act.mutate("undo", { onSuccess: () => setAsking(false) })}
+        onConfirm={() => act.mutate("undo", { onSuccess: () => setAsking(false) })}
       >
         {bulk.replaced > 0
           ? `${plural(bulk.replaced, "draft")} that it replaced ${bulk.replaced === 1 ? "comes" : "come"} back. `
           : ""}
         Records already sent are not affected.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

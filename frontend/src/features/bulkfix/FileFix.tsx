@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import { exportUrl, useImport } from "../../api/bulkFixes";
 import { ApiError } from "../../api/client";
-import { freshKey } from "../../api/replays";
+import { newIdempotencyKey } from "../../api/replays";
 import { plural } from "../../lib/format";
 import { Button } from "../../ui/controls";
 import styles from "./BulkFix.module.css";
@@ -14,12 +14,12 @@ export function FileFix({ selection, many }: { selection: number; many: number }
   const upload = useImport();
   const [file, setFile] = useState<File | null>(null);
   const [replace, setReplace] = useState(false);
-  const [key, setKey] = useState(freshKey);
+  const [key, setKey] = useState(newIdempotencyKey);
   /** The file may have come all the same: with the same key it is not taken twice. */
   const isOpen = (error: Error) => error instanceof ApiError && (error.status === 0 || error.status >= 500);
   const change = (act: () => void) => {
     act();
-    setKey(freshKey());
+    setKey(newIdempotencyKey());
   };
   const go = () =>
     file &&
@@ -27,7 +27,7 @@ export function FileFix({ selection, many }: { selection: number; many: number }
       { file, replace, key },
       {
         onSuccess: ({ id }) => void navigate(`/bulk-fixes/${id}`),
-        onError: (error) => isOpen(error) || setKey(freshKey()),
+        onError: (error) => isOpen(error) || setKey(newIdempotencyKey()),
       },
     );
   return (

@@ -1,19 +1,19 @@
 import { Suspense, lazy } from "react";
 import { Link } from "react-router";
-import type { Became, Sample } from "../../api/bulkFixes";
+import type { SampleChange, Sample } from "../../api/bulkFixes";
 import type { Message } from "../../api/replayTypes";
 import { fromBase64 } from "../../lib/bytes";
 import { asText, toHex } from "../../lib/editing";
 import { bytes } from "../../lib/format";
 import type { Tone } from "../../lib/states";
-import { Bones, Chip } from "../../ui/Panel";
-import { KeyText } from "../../ui/Withheld";
+import { SkeletonRows, Chip } from "../../ui/Panel";
+import { KeyText } from "../../ui/WithheldNotice";
 import styles from "./BulkFix.module.css";
 
 const SideBySide = lazy(() => import("./SideBySide"));
-const TONES: Record<Became, Tone> = { changed: "passed", untouched: "plain", invalid: "failed" };
-const LABELS: Record<Became, string> = { changed: "Changed", untouched: "Untouched", invalid: "Invalid" };
-const ORDER: Became[] = ["changed", "invalid", "untouched"];
+const TONES: Record<SampleChange, Tone> = { changed: "passed", untouched: "plain", invalid: "failed" };
+const LABELS: Record<SampleChange, string> = { changed: "Changed", untouched: "Untouched", invalid: "Invalid" };
+const ORDER: SampleChange[] = ["changed", "invalid", "untouched"];
 
 /** Each record of the sample, before and after; what changed first. */
 export function Samples({ sample }: { sample: readonly Sample[] }) {
@@ -34,7 +34,7 @@ export function Samples({ sample }: { sample: readonly Sample[] }) {
             {one.drafted && <span className="s t3">you have a draft</span>}
           </div>
           {one.before && one.after && (
-            <Suspense fallback={<Bones rows={2} height={16} />}>
+            <Suspense fallback={<SkeletonRows rows={2} height={16} />}>
               {parts(one.before, one.after).map(([name, before, after]) => (
                 <SideBySide key={name} name={name} before={before} after={after} />
               ))}

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { changedRanges } from "../../lib/difference";
-import { Wrapping } from "../../ui/Wrapping";
+import { WrappingText } from "../../ui/WrappingText";
 import styles from "./BulkFix.module.css";
 
 const AROUND = 60;
@@ -31,10 +31,10 @@ export default function SideBySide({ name, before, after }: { name: string; befo
         {old.map((piece, index) =>
           piece.marked ? (
             <del key={index}>
-              <Wrapping text={piece.text} />
+              <WrappingText text={piece.text} />
             </del>
           ) : (
-            <Wrapping key={index} text={piece.text} />
+            <WrappingText key={index} text={piece.text} />
           ),
         )}
       </pre>
@@ -42,10 +42,10 @@ export default function SideBySide({ name, before, after }: { name: string; befo
         {next.map((piece, index) =>
           piece.marked ? (
             <ins key={index}>
-              <Wrapping text={piece.text} />
+              <WrappingText text={piece.text} />
             </ins>
           ) : (
-            <Wrapping key={index} text={piece.text} />
+            <WrappingText key={index} text={piece.text} />
           ),
         )}
       </pre>

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
 import { useMayWrite } from "../../api/session";
 import type { Connector } from "../../api/types";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 
 const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
   pause: {
@@ -32,17 +32,19 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
       <Button barred={barred} onClick={() => setAsking("restart")}>
         Restart…
       </Button>
-      <Confirm
+      <ConfirmDialog
         open={asking !== null}
         title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
-        yes={asking ? WORDS[asking].yes : ""}
+        confirmLabel={asking ? WORDS[asking].yes : ""}
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(null), act.reset())}
-        onYes={() => asking && act.mutate({ name: connector.name, act: asking }, { onSuccess: () => setAsking(null) })}
+        onConfirm={() =>
+          asking && act.mutate({ name: connector.name, act: asking }, { onSuccess: () => setAsking(null) })
+        }
       >
         {asking && WORDS[asking].says}
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }
@@ -60,17 +62,17 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
       >
         Restart…
       </Button>
-      <Confirm
+      <ConfirmDialog
         open={asking}
         title={`Restart task ${task} of ${name}`}
-        yes="Restart"
+        confirmLabel="Restart"
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(false), act.reset())}
-        onYes={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
+        onConfirm={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
       >
         It continues from its committed offsets, and its error tolerance counts reset.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import type { Connector } from "../../api/types";
 import { recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
-import { EVER } from "../../lib/ranges";
+import { ALL_TIME } from "../../lib/ranges";
 import { shortClass } from "../../lib/stages";
 import { Chip, Facts, Panel } from "../../ui/Panel";
 import { ConnectorActions } from "./ConnectorActions";
@@ -115,7 +115,7 @@ function Figures({ connector }: { connector: Connector }) {
           <div key={metric} className={styles.figure}>
             <b>
               {metric === "records-dead-lettered" && value > 0 ? (
-                <Link to={recordsWith("connector", connector.name, EVER)} className="failed">
+                <Link to={recordsWith("connector", connector.name, ALL_TIME)} className="failed">
                   {shown}
                 </Link>
               ) : (

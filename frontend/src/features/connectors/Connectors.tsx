@@ -3,7 +3,7 @@ import { useConnectors } from "../../api/connectors";
 import { ago, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
-import { Bones, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { SkeletonRows, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { ConnectorPanel } from "./ConnectorPanel";
 import styles from "./Connectors.module.css";
@@ -38,7 +38,11 @@ export function Connectors() {
       )}
       {!data && (
         <Panel>
-          {error ? <Notice title="The connectors could not be loaded">{error.message}</Notice> : <Bones rows={8} />}
+          {error ? (
+            <Notice title="The connectors could not be loaded">{error.message}</Notice>
+          ) : (
+            <SkeletonRows rows={8} />
+          )}
         </Panel>
       )}
       {data && shown.length === 0 && (

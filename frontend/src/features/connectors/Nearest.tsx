@@ -1,6 +1,6 @@
 import { Link } from "react-router";
 import type { Connector, NearTask } from "../../api/types";
-import { harmlessWords } from "../../lib/budget";
+import { noRiskWords } from "../../lib/budget";
 import { budgetRisk } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
 import { BudgetCell } from "./BudgetCell";
@@ -17,7 +17,7 @@ export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: 
       title="Nearest to failing"
       aside={<span className="s t3">by errors left before a tolerance limit</span>}
     >
-      {tasks.length === 0 && <div className={`s t3 ${styles.none}`}>{harmlessWords(risks)}</div>}
+      {tasks.length === 0 && <div className={`s t3 ${styles.none}`}>{noRiskWords(risks)}</div>}
       <ul className={styles.near}>
         {tasks.map((one) => {
           const { label, glyph, tone } = budgetRisk(one.risk);

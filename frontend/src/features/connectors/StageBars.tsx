@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import type { Connector, StageCounts } from "../../api/types";
 import { recordsOf } from "../../lib/filter";
-import { EVER } from "../../lib/ranges";
+import { ALL_TIME } from "../../lib/ranges";
 import { count, plural } from "../../lib/format";
 import { failedAt, shortClass, stageColour } from "../../lib/stages";
 import { Meter } from "../../ui/Panel";
@@ -51,7 +51,7 @@ export function StageBars({ connector }: { connector: Connector }) {
                 </td>
                 <td className="num b">
                   {connector.dlq_topic ? (
-                    <Link to={recordsOf({ connector: connector.name, stage: stage.type }, EVER)}>
+                    <Link to={recordsOf({ connector: connector.name, stage: stage.type }, ALL_TIME)}>
                       {count(stage.failed)}
                     </Link>
                   ) : (

@@ -6,8 +6,8 @@ import { MemoryRouter } from "react-router";
 import { expect, it } from "vitest";
 import { ExportButton } from "./ExportButton";
 
-/** What the dialog offers for so many records, beside Cancel; null where it does not open. */
-async function offered(
+/** Return the text and state of the dialog's submit button, or null if the dialog does not open. */
+async function submitText(
   total: { count: number; exact: boolean },
   role = "operator",
   readOnly = false,
@@ -37,26 +37,26 @@ async function offered(
   return said ?? null;
 }
 
-it("up to 10 000 records are downloaded at once", async () => {
-  expect(await offered({ count: 10_000, exact: true })).toBe("Download");
+it("up to 10 000 records are downloaded immediately", async () => {
+  expect(await submitText({ count: 10_000, exact: true })).toBe("Download");
 });
 
-it("more, or nobody knows how many, are written by a worker", async () => {
-  expect(await offered({ count: 10_001, exact: true })).toBe("Write the file");
-  expect(await offered({ count: 10_000, exact: false })).toBe("Write the file");
+it("a worker writes more records, or an unknown number", async () => {
+  expect(await submitText({ count: 10_001, exact: true })).toBe("Write the file");
+  expect(await submitText({ count: 10_000, exact: false })).toBe("Write the file");
 });
 
-it("a read-only cluster is downloaded, and makes no files", async () => {
-  expect(await offered({ count: 1, exact: true }, "operator", true)).toBe("Download");
-  expect(await offered({ count: 10_001, exact: true }, "operator", true)).toBe(
+it("a read-only cluster allows downloads but no files", async () => {
+  expect(await submitText({ count: 1, exact: true }, "operator", true)).toBe("Download");
+  expect(await submitText({ count: 10_001, exact: true }, "operator", true)).toBe(
     "Write the file: This cluster is read-only",
   );
 });
 
-it("a viewer takes nothing away", async () => {
-  expect(await offered({ count: 1, exact: true }, "viewer")).toBeNull();
+it("a viewer cannot export", async () => {
+  expect(await submitText({ count: 1, exact: true }, "viewer")).toBeNull();
 });
 
-it("nor does an operator who may not read payloads", async () => {
-  expect(await offered({ count: 1, exact: true }, "operator", false, false)).toBeNull();
+it("an operator who may not read payloads cannot export", async () => {
+  expect(await submitText({ count: 1, exact: true }, "operator", false, false)).toBeNull();
 });

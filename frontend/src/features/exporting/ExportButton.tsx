@@ -2,47 +2,47 @@ import { Radio } from "@mantine/core";
 import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { streamUrl, useExport, useMayNotExport, type Format } from "../../api/exports";
-import { freshKey } from "../../api/replays";
+import { newIdempotencyKey } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
 import { plural } from "../../lib/format";
 import { isUncounted, totalWords, type Total } from "../../lib/total";
-import { Button, Confirm } from "../../ui/controls";
-import styles from "./Exporting.module.css";
+import { Button, ConfirmDialog } from "../../ui/controls";
+import styles from "./ExportButton.module.css";
 
-/** Up to so many are downloaded while they are read; more are written by a worker. */
-const AT_ONCE = 10_000;
+/** The server streams an export of up to this many records; a worker writes a larger one to a file. */
+const MAX_STREAMED_RECORDS = 10_000;
 
-const FORMATS: { value: Format; label: string; holds: string }[] = [
+const FORMATS: { value: Format; label: string; description: string }[] = [
   {
     value: "ndjson",
     label: "NDJSON",
-    holds:
-      "One JSON document a line: facts, trace, key, value and headers; exact bytes as base64, their text beside them.",
+    description:
+      "One JSON document per line: facts, trace, key, value and headers. Bytes are base64, with their text beside them.",
   },
   {
     value: "csv",
     label: "CSV",
-    holds:
-      "One row a record, for spreadsheets: the same without the trace. A cell that a spreadsheet would run gets an apostrophe.",
+    description:
+      "One row per record, for spreadsheets: the same fields without the trace. An apostrophe disables cells that look like formulas.",
   },
   {
     value: "parquet",
     label: "Parquet",
-    holds: "Typed columns with exact bytes, compressed; for Spark and other engines.",
+    description: "Typed, compressed columns with the exact bytes, for Spark and other engines.",
   },
 ];
 
 interface Props {
-  /** What the list's address shows. */
+  /** The query string of the list. */
   query: string;
-  /** How many that are; undefined until they are counted. */
+  /** The number of matching records; undefined until it is known. */
   total: Total | undefined;
 }
 
-/** Asks for a file of all that a filter matches, and says how it comes. */
+/** A button that exports all records of a filter to a file. */
 export function ExportButton({ query, total }: Props) {
   const [open, setOpen] = useState(false);
-  const barred = useMayNotExport() ?? nothing(total);
+  const barred = useMayNotExport() ?? emptyReason(total);
   return (
     <>
       <Button barred={barred} onClick={() => setOpen(true)}>
@@ -53,68 +53,71 @@ export function ExportButton({ query, total }: Props) {
   );
 }
 
-/** Why there is nothing to export, if so. */
-function nothing(total: Total | undefined): string | undefined {
-  if (!total) return "There is no answer to export yet";
-  return total.exact && total.count === 0 ? "Nothing matches" : undefined;
+/** Return the reason why there is nothing to export, or undefined. */
+function emptyReason(total: Total | undefined): string | undefined {
+  if (!total) return "The records are not loaded yet";
+  return total.exact && total.count === 0 ? "No records match" : undefined;
 }
 
 function ExportDialog({ query, total, onClose }: { query: string; total: Total; onClose: () => void }) {
   const navigate = useNavigate();
   const may = useMayWrite();
-  const ask = useExport();
+  const createExport = useExport();
   const [format, setFormat] = useState<Format>("ndjson");
-  const key = useRef(freshKey());
-  const atOnce = total.exact && total.count <= AT_ONCE;
+  const key = useRef(newIdempotencyKey());
+  const isStreamed = total.exact && total.count <= MAX_STREAMED_RECORDS;
   const records = total.exact
     ? plural(total.count, "record")
     : isUncounted(total)
-      ? "all that match"
+      ? "all matching records"
       : `${totalWords(total)} records`;
-  const go = () => {
-    if (!atOnce)
-      return ask.mutate({ format, filter: query, key: key.current }, { onSuccess: () => void navigate("/exports") });
+  const submit = () => {
+    if (!isStreamed)
+      return createExport.mutate(
+        { format, filter: query, key: key.current },
+        { onSuccess: () => void navigate("/exports") },
+      );
     download(streamUrl(format, query));
     onClose();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       open
       title={`Export ${records}`}
-      yes={atOnce ? "Download" : "Write the file"}
-      barred={atOnce || may.allowed ? undefined : may.reason}
-      busy={ask.isPending}
-      error={ask.error?.message ?? null}
+      confirmLabel={isStreamed ? "Download" : "Write the file"}
+      barred={isStreamed || may.allowed ? undefined : may.reason}
+      busy={createExport.isPending}
+      error={createExport.error?.message ?? null}
       onClose={onClose}
-      onYes={go}
+      onConfirm={submit}
     >
       <Radio.Group
         aria-label="Format"
         value={format}
         onChange={(next) => {
           setFormat(next as Format);
-          key.current = freshKey();
+          key.current = newIdempotencyKey();
         }}
       >
         <div className={styles.formats}>
-          {FORMATS.map((one) => (
+          {FORMATS.map((option) => (
             <Radio
-              key={one.value}
+              key={option.value}
               size="xs"
-              value={one.value}
-              label={one.label}
-              description={one.holds}
+              value={option.value}
+              label={option.label}
+              description={option.description}
               classNames={{ label: styles.label!, description: styles.description!, radio: styles.radio! }}
             />
           ))}
         </div>
       </Radio.Group>
       <p className="s t3">
-        {atOnce
-          ? "In the order they were indexed. The download begins at once."
-          : "In the order they were indexed, up to this moment. A worker writes the file; it waits under Exports, with its progress, SHA-256 and manifest."}
+        {isStreamed
+          ? "The file contains the records in index order. The download starts immediately."
+          : "The file contains the records indexed so far, in index order. A worker writes it. The Exports screen shows its progress, SHA-256 and manifest."}
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { fileUrl, isOpen, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
+import { fileUrl, isUnfinished, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
 import { useMayWrite } from "../../api/session";
 import { ago, bytes, count, dateMinute, percent } from "../../lib/format";
 import { exportName, shortDigest } from "../../lib/naming";
@@ -7,67 +7,68 @@ import { useNow, useZone } from "../../lib/zone";
 import { Button, LinkButton } from "../../ui/controls";
 import { Chip, Meter } from "../../ui/Panel";
 import styles from "./Exports.module.css";
-import { wordsOf } from "./words";
+import { filterSummary } from "./filterSummary";
 
-export function ExportRow({ one, onEnd }: { one: Export; onEnd: () => void }) {
+/** One export in the table, with its state, downloads and actions. */
+export function ExportRow({ job, onEnd }: { job: Export; onEnd: () => void }) {
   const { zone } = useZone();
   const now = useNow(10_000);
   return (
     <tr data-testid="export">
       <td className={styles.title}>
-        <span className="b">{exportName(one.id)}</span> <span className={styles.format}>{one.format}</span>
-        <span className="s t3 cut" style={{ display: "block" }} title={one.query}>
-          {one.withheld ? "Content withheld. It needs the right payload reader." : wordsOf(one.query)}
+        <span className="b">{exportName(job.id)}</span> <span className={styles.format}>{job.format}</span>
+        <span className="s t3 cut" style={{ display: "block" }} title={job.query}>
+          {job.withheld ? "Content withheld. It needs the right payload reader." : filterSummary(job.query)}
         </span>
       </td>
       <td className={styles.state}>
-        <State one={one} />
+        <ExportState job={job} />
       </td>
       <td className={`num ${styles.records}`}>
-        {count(one.rows)}
-        {isOpen(one) && one.expected !== null && <span className="t3"> of {count(one.expected)}</span>}
+        {count(job.rows)}
+        {isUnfinished(job) && job.expected !== null && <span className="t3"> of {count(job.expected)}</span>}
       </td>
-      <td className={`num nw ${styles.size}`}>{bytes(one.size)}</td>
-      <td className={`s t2 ${styles.optional}`}>{one.created_by ?? "–"}</td>
-      <td className={`s nw ${styles.asked}`} title={dateMinute(one.created_at, zone)}>
-        {ago(one.created_at, now)}
+      <td className={`num nw ${styles.size}`}>{bytes(job.size)}</td>
+      <td className={`s t2 ${styles.optional}`}>{job.created_by ?? "–"}</td>
+      <td className={`s nw ${styles.requested}`} title={dateMinute(job.created_at, zone)}>
+        {ago(job.created_at, now)}
       </td>
       <td>
-        <Actions one={one} onEnd={onEnd} />
+        <ExportActions job={job} onEnd={onEnd} />
       </td>
     </tr>
   );
 }
 
-function State({ one }: { one: Export }) {
+function ExportState({ job }: { job: Export }) {
   const { zone } = useZone();
-  const { label, glyph, tone } = exportState(one.state);
-  const part = one.expected ? one.rows / one.expected : 0;
+  const { label, glyph, tone } = exportState(job.state);
+  const part = job.expected ? job.rows / job.expected : 0;
   return (
     <>
       <Chip tone={tone}>
         {glyph && <span aria-hidden="true">{glyph}</span>}
         {label}
-        {one.state === "running" && one.expected ? ` ${percent(one.rows, one.expected, 0)}` : ""}
+        {job.state === "running" && job.expected ? ` ${percent(job.rows, job.expected, 0)}` : ""}
       </Chip>
-      {one.state === "running" && part > 0 && (
+      {job.state === "running" && part > 0 && (
         <div className={styles.progress}>
           <Meter part={part} colour="var(--accent)" />
         </div>
       )}
-      {one.trouble && (
+      {job.trouble && (
         <span className="s failed" style={{ display: "block" }}>
-          {one.trouble}
+          {job.trouble}
         </span>
       )}
-      {one.state === "done" && (
+      {job.state === "done" && (
         <span className="s t3" style={{ display: "block" }}>
-          until {dateMinute(one.expires_at, zone)}
-          {one.sha256 && (
+          until {dateMinute(job.expires_at, zone)}
+          {job.sha256 && (
             <>
               , SHA-256{" "}
-              <span className="mono" title={one.sha256}>
-                {shortDigest(one.sha256)}
+              <span className="mono" title={job.sha256}>
+                {shortDigest(job.sha256)}
               </span>
             </>
           )}
@@ -77,24 +78,24 @@ function State({ one }: { one: Export }) {
   );
 }
 
-function Actions({ one, onEnd }: { one: Export; onEnd: () => void }) {
+function ExportActions({ job, onEnd }: { job: Export; onEnd: () => void }) {
   const may = useMayWrite();
   const barred = useMayNotExport();
-  const end = isOpen(one) ? "Cancel" : one.state === "done" && "Delete";
+  const end = isUnfinished(job) ? "Cancel" : job.state === "done" && "Delete";
   return (
     <div className={styles.actions}>
-      {one.state === "done" &&
+      {job.state === "done" &&
         (barred ? (
           <Button small barred={barred}>
             Download
           </Button>
         ) : (
-          <a href={fileUrl(one)} download className="b">
+          <a href={fileUrl(job)} download className="b">
             Download
           </a>
         ))}
-      {one.sha256 && !barred && (
-        <a href={manifestUrl(one)} download={`${exportName(one.id)}-manifest.json`}>
+      {job.sha256 && !barred && (
+        <a href={manifestUrl(job)} download={`${exportName(job.id)}-manifest.json`}>
           Manifest
         </a>
       )}

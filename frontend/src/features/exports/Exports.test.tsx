@@ -24,8 +24,8 @@ const ONE = {
   expires_at: null,
 };
 
-/** What the screen shows when its list is there and asking again fails. */
-async function shown(role: string): Promise<HTMLElement> {
+/** Render the screen with a cached list whose refresh fails. */
+async function renderWithFailedRefresh(role: string): Promise<HTMLElement> {
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ detail: "It broke." }, { status: 500 })));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role, read_only: false });
@@ -53,14 +53,14 @@ async function shown(role: string): Promise<HTMLElement> {
   return copy;
 }
 
-it("a list that was not refreshed says of when it is", async () => {
-  const screen = await shown("operator");
+it("a list that was not refreshed shows its age", async () => {
+  const screen = await renderWithFailedRefresh("operator");
   expect(screen.textContent).toContain("Not refreshed: It broke. Shown data is from 5 min ago. Try again");
   expect(screen.querySelectorAll("[data-testid=export]")).toHaveLength(1);
 });
 
-it("who may not cancel sees why", async () => {
-  const screen = await shown("viewer");
+it("a viewer sees the role that canceling needs", async () => {
+  const screen = await renderWithFailedRefresh("viewer");
   const cancel = [...screen.querySelectorAll("button")].find((one) => one.textContent === "Cancel");
   expect(cancel?.getAttribute("aria-description")).toBe("Needs the role operator");
 });

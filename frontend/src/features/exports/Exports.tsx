@@ -1,17 +1,18 @@
 import { useState } from "react";
 import { Link } from "react-router";
-import { isOpen, useEndExport, useExports, type Export } from "../../api/exports";
+import { isUnfinished, useEndExport, useExports, type Export } from "../../api/exports";
 import { plural } from "../../lib/format";
 import { exportName } from "../../lib/naming";
-import { Broken } from "../../ui/Broken";
-import { Confirm, LinkButton } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
+import { LoadError } from "../../ui/LoadError";
+import { ConfirmDialog, LinkButton } from "../../ui/controls";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, Notice, PageHead, Panel, join } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
 import { useTitle } from "../../ui/useTitle";
 import { ExportRow } from "./ExportRow";
 import styles from "./Exports.module.css";
 
-/** Which files were made of dead letters, what do they hold, and how far is mine? */
+/** The exports screen: files of dead letters with their contents and progress. */
 export function Exports() {
   const list = useExports();
   const end = useEndExport();
@@ -29,26 +30,26 @@ export function Exports() {
         note="Files of dead letters. Each file contains the records that matched when it was requested, in index order."
       />
       {list.isError && list.data && (
-        <NotRefreshed
+        <RefreshError
           error={list.error}
           at={list.dataUpdatedAt}
           onAgain={() => void (list.isFetchNextPageError ? list.fetchNextPage() : list.refetch())}
         />
       )}
       <Panel label="Exports">
-        {list.isPending && <Bones rows={6} height={34} />}
+        {list.isPending && <SkeletonRows rows={6} height={34} />}
         {list.isError && !list.data && (
-          <Broken title="The exports could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
+          <LoadError title="The exports could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {list.data && rows.length === 0 && (
           <Notice title="No exports yet">
-            Filter the <Link to="/records">records</Link>, then export the matches. Up to 10,000 are downloaded at once,
-            and are not listed here.
+            Filter the <Link to="/records">records</Link>, then export the matches. Exports of up to 10,000 records
+            download immediately and are not listed here.
           </Notice>
         )}
         {rows.length > 0 && (
-          <div className={styles.scroll}>
-            <table className={styles.table}>
+          <div className={tables.scroll}>
+            <table className={join(tables.compact, tables.cards, styles.exports)}>
               <thead>
                 <tr>
                   <th>Export</th>
@@ -56,42 +57,44 @@ export function Exports() {
                   <th className="num">Records</th>
                   <th className="num">Size</th>
                   <th className={styles.optional}>By</th>
-                  <th>Asked</th>
+                  <th>Requested</th>
                   <th>
                     <span className="sr">Actions</span>
                   </th>
                 </tr>
               </thead>
               <tbody>
-                {rows.map((one) => (
-                  <ExportRow key={one.id} one={one} onEnd={() => setChosen(one)} />
+                {rows.map((job) => (
+                  <ExportRow key={job.id} job={job} onEnd={() => setChosen(job)} />
                 ))}
               </tbody>
             </table>
           </div>
         )}
         {list.hasNextPage && (
-          <div className={styles.more}>
-            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+          <div className={tables.more}>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older exports</LinkButton>
           </div>
         )}
       </Panel>
       {chosen && (
-        <Confirm
+        <ConfirmDialog
           open
           danger
-          title={isOpen(chosen) ? `Cancel ${exportName(chosen.id)}?` : `Delete the file of ${exportName(chosen.id)}?`}
-          yes={isOpen(chosen) ? "Cancel the export" : "Delete the file"}
-          no="Keep it"
+          title={
+            isUnfinished(chosen) ? `Cancel ${exportName(chosen.id)}?` : `Delete the file of ${exportName(chosen.id)}?`
+          }
+          confirmLabel={isUnfinished(chosen) ? "Cancel the export" : "Delete the file"}
+          cancelLabel="Keep it"
           busy={end.isPending}
           error={end.error?.message ?? null}
           onClose={close}
-          onYes={() => end.mutate(chosen, { onSuccess: close })}
+          onConfirm={() => end.mutate(chosen, { onSuccess: close })}
         >
-          {isOpen(chosen)
+          {isUnfinished(chosen)
             ? "The partial file is deleted."
             : `${plural(chosen.rows, "record")}. The manifest remains. The file cannot be restored.`}
-        </Confirm>
+        </ConfirmDialog>
       )}
     </>
   );

@@ -18,10 +18,10 @@ async function shown(original: string, edited: string): Promise<HTMLElement> {
   return host;
 }
 
-it("a quote put back shows as one line among its neighbours", async () => {
+it("a restored quote shows as one line with its context", async () => {
   const host = await shown(BROKEN, BROKEN.replace("place", 'place"'));
   expect(host.querySelector("header")?.textContent).toBe("Difference1 line; 67 other bytes identical");
-  expect(host.querySelectorAll('[aria-label="taken away"]')).toHaveLength(1);
+  expect(host.querySelectorAll('[aria-label="removed"]')).toHaveLength(1);
   expect([...host.querySelectorAll("b")].map((one) => one.textContent)).toEqual(["Difference", '"']);
   expect([...host.querySelectorAll("button")].map((one) => one.textContent)).toEqual([
     "⋯ 3 lines, unchanged",
@@ -29,10 +29,10 @@ it("a quote put back shows as one line among its neighbours", async () => {
   ]);
 });
 
-it("while nothing can be read, the rest is folded by its bytes, and opens", async () => {
+it("a difference without structure folds unchanged bytes and opens on a click", async () => {
   const filler = "é".repeat(300);
   const host = await shown(`{"a: "${filler}", "b" 1 ,"${filler}`, `{"a: "${filler}", "b" 2 ,"${filler}`);
-  expect(host.querySelector("header")?.textContent).toBe("Difference1 place; 1,216 other bytes identical");
+  expect(host.querySelector("header")?.textContent).toBe("Difference1 change; 1,216 other bytes identical");
   const [fold] = host.querySelectorAll("button");
   expect(fold?.textContent).toMatch(/bytes, unchanged$/);
   await act(() => fold!.click());

@@ -3,13 +3,13 @@ import { difference, keptIn, type Difference, type Row } from "../../lib/differe
 import { plural } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { join } from "../../ui/Panel";
-import { Wrapping } from "../../ui/Wrapping";
+import { WrappingText } from "../../ui/WrappingText";
 import styles from "./Fix.module.css";
 
 const CONTEXT = 2;
 const SIGN = { same: "", gone: "−", new: "+" };
 
-/** What differs, line by line or place by place; long runs of what is unchanged are folded. */
+/** The difference by lines, or by changed ranges if the text has no structure. Long unchanged runs are folded. */
 export default function DifferenceView({ original, edited, hex }: { original: string; edited: string; hex: boolean }) {
   const { rows, by, places, kept } = useMemo(() => difference(original, edited), [original, edited]);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
@@ -22,11 +22,11 @@ export default function DifferenceView({ original, edited, hex }: { original: st
             ? "none"
             : hex
               ? `${plural(places, "line")} of hex`
-              : `${plural(places, by)}; ${plural(kept, "other byte")} identical`}
+              : `${plural(places, by === "line" ? "line" : "change")}; ${plural(kept, "other byte")} identical`}
         </span>
       </header>
       <div className={styles.difference} data-testid="difference">
-        {folded(rows, by).map((run) =>
+        {foldRuns(rows, by).map((run) =>
           run.folded && !open.has(run.at) ? (
             <div key={run.at} className={styles.fold}>
               <LinkButton onClick={() => setOpen(new Set(open).add(run.at))}>
@@ -41,7 +41,7 @@ export default function DifferenceView({ original, edited, hex }: { original: st
               </LinkButton>
             </div>
           ) : (
-            run.rows.map((row, index) => <Line key={run.at + index} row={row} />)
+            run.rows.map((row, index) => <DifferenceRow key={run.at + index} row={row} />)
           ),
         )}
       </div>
@@ -49,19 +49,19 @@ export default function DifferenceView({ original, edited, hex }: { original: st
   );
 }
 
-function Line({ row }: { row: Row }) {
+function DifferenceRow({ row }: { row: Row }) {
   return (
     <div className={join(styles.diffLine, row.kind !== "same" && styles[row.kind])}>
-      <i aria-label={row.kind === "gone" ? "taken away" : row.kind === "new" ? "added" : undefined}>{SIGN[row.kind]}</i>
+      <i aria-label={row.kind === "gone" ? "removed" : row.kind === "new" ? "added" : undefined}>{SIGN[row.kind]}</i>
       <span>
         {" ".repeat(row.depth)}
         {row.pieces.map(({ text, marked }, index) =>
           marked ? (
             <b key={index}>
-              <Wrapping text={text} />
+              <WrappingText text={text} />
             </b>
           ) : (
-            <Wrapping key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />
+            <WrappingText key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />
           ),
         )}
       </span>
@@ -69,8 +69,9 @@ function Line({ row }: { row: Row }) {
   );
 }
 
-function folded(rows: readonly Row[], by: Difference["by"]): { at: number; folded: boolean; rows: Row[] }[] {
-  const context = by === "line" ? CONTEXT : 0; // a place brings its own
+/** Group the rows into runs that are shown or folded. */
+function foldRuns(rows: readonly Row[], by: Difference["by"]): { at: number; folded: boolean; rows: Row[] }[] {
+  const context = by === "line" ? CONTEXT : 0; // a range already has its context
   const near = rows.map((_, at) =>
     rows.slice(Math.max(0, at - context), at + context + 1).some((row) => row.kind !== "same"),
   );

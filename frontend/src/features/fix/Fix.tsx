@@ -10,22 +10,22 @@ import type { Part } from "../../lib/editing";
 import { fixName, replayName } from "../../lib/naming";
 import { itemState } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
-import { Button, Confirm, LinkButton } from "../../ui/controls";
-import { Bones, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
-import { KeyText, Withheld } from "../../ui/Withheld";
+import { Button, ConfirmDialog, LinkButton } from "../../ui/controls";
+import { SkeletonRows, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { KeyText, WithheldNotice } from "../../ui/WithheldNotice";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./Fix.module.css";
 import { ReplayButton } from "../plan/ReplayButton";
 import { FixPlan } from "./FixPlan";
-import { HeaderRows } from "./HeaderRows";
-import { partsOf, sameParts, type Parts } from "./parts";
+import { KeyAndHeadersPanel } from "./KeyAndHeadersPanel";
+import { partsOf, sameParts, type MessageParts } from "./messageParts";
 import { Rehearsal } from "./Rehearsal";
-import { SourceFix } from "./SourceFix";
+import { SourceRecordEditor } from "./SourceRecordEditor";
 import { Suggestions } from "./Suggestions";
 import { useDraft, type DraftState } from "./useDraft";
 import { ValuePanel } from "./ValuePanel";
 
-/** What will change in this record, and what happens when it is sent? */
+/** The screen that edits, rehearses and replays one record. */
 export function Fix() {
   const { id = "" } = useParams();
   const fix = useFix(id);
@@ -35,7 +35,7 @@ export function Fix() {
   if (barred)
     return (
       <Panel>
-        <Withheld />
+        <WithheldNotice />
       </Panel>
     );
   const error = fix.error ?? letter.error;
@@ -50,13 +50,13 @@ export function Fix() {
             {error.message}
           </Notice>
         ) : (
-          <Bones rows={10} />
+          <SkeletonRows rows={10} />
         )}
       </Panel>
     );
   }
   const { original } = fix.data;
-  if (!original && letter.data.source) return <FromSource letter={letter.data} />;
+  if (!original && letter.data.source) return <SourceRecordFix letter={letter.data} />;
   if (!original) {
     return (
       <Panel>
@@ -68,17 +68,17 @@ export function Fix() {
             ? letter.data.not_allowed
             : fix.data.not_replayable === "expired"
               ? "The dead letter only points to its record, and Kafka no longer keeps it."
-              : "The record’s own bytes are not known."}
+              : "The bytes of the record are unknown."}
         </Notice>
       </Panel>
     );
   }
-  return <Form key={fix.dataUpdatedAt} id={id} page={{ ...fix.data, original }} letter={letter.data} />;
+  return <FixForm key={fix.dataUpdatedAt} id={id} page={{ ...fix.data, original }} letter={letter.data} />;
 }
 
-/** A record that a source connector read: there is no record in Kafka to be sent again, only one that was never written. */
-function FromSource({ letter }: { letter: DeadLetter }) {
-  const [written, setWritten] = useState(false);
+/** The screen for a record of a source connector. Kafka never had it, so no original can be sent again. */
+function SourceRecordFix({ letter }: { letter: DeadLetter }) {
+  const [isRehearsed, setRehearsed] = useState(false);
   return (
     <>
       <PageHead
@@ -94,12 +94,12 @@ function FromSource({ letter }: { letter: DeadLetter }) {
       >
         <Chip tone="accent">Dry run: nothing has been written</Chip>
       </PageHead>
-      <SourceFix letter={letter} onWritten={setWritten} />
+      <SourceRecordEditor letter={letter} onRehearsed={setRehearsed} />
       <div className={styles.gap}>
         <ReplayButton
           what={{ ids: [letter.id] }}
           primary
-          barred={written ? undefined : "Rehearse the record until it passes all stages"}
+          barred={isRehearsed ? undefined : "Rehearse the record until it passes all stages"}
         >
           Plan the replay…
         </ReplayButton>
@@ -108,7 +108,7 @@ function FromSource({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function Form({ id, page, letter }: { id: string; page: FixPage & { original: Message }; letter: DeadLetter }) {
+function FixForm({ id, page, letter }: { id: string; page: FixPage & { original: Message }; letter: DeadLetter }) {
   const may = useMayWrite();
   const { zone } = useZone();
   const fix = useFix(id);
@@ -116,14 +116,14 @@ function Form({ id, page, letter }: { id: string; page: FixPage & { original: Me
   const [original] = useState(() => partsOf(page.original));
   const { parts, draft } = state;
   const [edits, setEdits] = useState(0);
-  const [taken, setTaken] = useState(0);
-  const change = (next: Parts) => {
+  const [suggestionsTaken, setSuggestionsTaken] = useState(0);
+  const change = (next: MessageParts) => {
     setEdits(edits + 1);
     state.change(next);
   };
-  const take = (value: Part) => {
+  const takeSuggestion = (value: Part) => {
     change({ ...parts, value });
-    setTaken(taken + 1); // whatever form the value was being typed in
+    setSuggestionsTaken(suggestionsTaken + 1); // the panel starts anew, because its mode may not suit the new value
   };
   return (
     <>
@@ -139,51 +139,51 @@ function Form({ id, page, letter }: { id: string; page: FixPage & { original: Me
               <KeyText of={letter} />
             </span>
             , from <span className="mono t2">{letter.origin_topic ?? "an unknown topic"}</span>.{" "}
-            <Saved state={state} locked={may.allowed ? undefined : may.reason} />
+            <DraftStatus state={state} locked={may.allowed ? undefined : may.reason} />
           </>
         }
       >
-        {draft && may.allowed && <Discard id={id} name={fixName(draft.id)} />}
+        {draft && may.allowed && <DiscardDraftButton id={id} name={fixName(draft.id)} />}
         <Chip tone="accent">Dry run: nothing has been written</Chip>
       </PageHead>
-      {page.others.map((one) => (
-        <Strip key={one.author} tone="warn">
-          {one.author} has a draft of this record, changed {dateTime(one.updated_at, zone)}. Yours is kept beside it.
+      {page.others.map((other) => (
+        <Strip key={other.author} tone="warn">
+          {other.author} has a draft of this record, changed {dateTime(other.updated_at, zone)}. Your draft is separate.
         </Strip>
       ))}
-      {page.earlier.map((one) => (
-        <Strip key={`${one.replay} ${one.at}`} tone="waiting">
+      {page.earlier.map((item) => (
+        <Strip key={`${item.replay} ${item.at}`} tone="waiting">
           <span>
-            Was in <Link to={`/replays/${one.replay}`}>{replayName(one.replay)}</Link> at {dateTime(one.at, zone)}:{" "}
-            {itemState(one.item_state).label.toLowerCase()}
-            {one.reason && ` (${one.reason.replaceAll("_", " ")})`}.
+            Part of <Link to={`/replays/${item.replay}`}>{replayName(item.replay)}</Link> at {dateTime(item.at, zone)}:{" "}
+            {itemState(item.item_state).label.toLowerCase()}
+            {item.reason && ` (${item.reason.replaceAll("_", " ")})`}.
           </span>
         </Strip>
       ))}
       {state.conflict && (
         <Strip tone="failed">
           <span>
-            {state.error?.message} What you typed stays on this screen and is not saved.{" "}
+            {state.error?.message} Your edits stay on this screen but are not saved.{" "}
             <LinkButton onClick={() => void fix.refetch()}>Load the saved draft</LinkButton>
           </span>
         </Strip>
       )}
       {parts.value === undefined || original.value === undefined ? (
         <Panel title="Value">
-          <Notice title={`The value is too large to be edited here: ${bytes(page.original.value.size)}`}>
-            It is sent byte for byte as it was. Key and headers can be edited.
+          <Notice title={`The value is too large to edit here: ${bytes(page.original.value.size)}`}>
+            It is sent unchanged. You can edit the key and the headers.
           </Notice>
         </Panel>
       ) : (
         <ValuePanel
-          key={taken}
+          key={suggestionsTaken}
           original={original.value}
           value={parts.value}
           locked={!may.allowed}
           onChange={(value) => change({ ...parts, value })}
         />
       )}
-      {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={take} />}
+      {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={takeSuggestion} />}
       <div className={styles.gap}>
         <Rehearsal
           asked={{ dead_letters: [letter.id], draft: true }}
@@ -192,13 +192,13 @@ function Form({ id, page, letter }: { id: string; page: FixPage & { original: Me
           barred={may.allowed ? undefined : may.reason}
         />
       </div>
-      <HeaderRows parts={parts} stripped={page.stripped} locked={!may.allowed} onChange={change} />
+      <KeyAndHeadersPanel parts={parts} stripped={page.stripped} locked={!may.allowed} onChange={change} />
       <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
     </>
   );
 }
 
-function Saved({ state, locked }: { state: DraftState; locked: string | undefined }) {
+function DraftStatus({ state, locked }: { state: DraftState; locked: string | undefined }) {
   const now = useNow(1_000);
   const { zone } = useZone();
   const { draft, pending, error, conflict } = state;
@@ -212,7 +212,7 @@ function Saved({ state, locked }: { state: DraftState; locked: string | undefine
     );
   if (conflict) return <span className="failed b">Not saved.</span>;
   if (pending) return <span role="status">{draft ? `Draft ${fixName(draft.id)}, saving…` : "Saving…"}</span>;
-  if (!draft) return <>No draft yet: the bytes are as they were.</>;
+  if (!draft) return <>No draft yet. The record is unchanged.</>;
   return (
     <span title={timeOfDay(draft.updated_at, zone)}>
       Draft {fixName(draft.id)}, saved {ago(draft.updated_at, now)}
@@ -221,24 +221,24 @@ function Saved({ state, locked }: { state: DraftState; locked: string | undefine
   );
 }
 
-function Discard({ id, name }: { id: string; name: string }) {
+function DiscardDraftButton({ id, name }: { id: string; name: string }) {
   const drop = useDropFix(id);
   const [asking, setAsking] = useState(false);
   return (
     <>
       <Button onClick={() => setAsking(true)}>Discard draft…</Button>
-      <Confirm
+      <ConfirmDialog
         open={asking}
         title={`Discard draft ${name}`}
-        yes="Discard"
+        confirmLabel="Discard"
         danger
         busy={drop.isPending}
         error={drop.error?.message ?? null}
         onClose={() => setAsking(false)}
-        onYes={() => drop.mutate(undefined, { onSuccess: () => setAsking(false) })}
+        onConfirm={() => drop.mutate(undefined, { onSuccess: () => setAsking(false) })}
       >
         The original record is shown again. Records already sent are not affected.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -1,7 +1,14 @@
 import { useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { useMaySend } from "../../api/health";
-import { freshKey, useCheckAgain, usePlan, useReplay, useReplayAct, useSelect } from "../../api/replays";
+import {
+  newIdempotencyKey,
+  useRecheckPlan,
+  usePlan,
+  useReplay,
+  useReplayAct,
+  useCreateSelection,
+} from "../../api/replays";
 import type { ReplayOptions } from "../../api/replayTypes";
 import type { DeadLetter } from "../../api/types";
 import { PlanPanel } from "../plan/PlanPanel";
@@ -9,9 +16,9 @@ import { SAFE_RATE, SendPanel } from "../plan/SendPanel";
 import styles from "./Fix.module.css";
 import type { DraftState } from "./useDraft";
 
-const FIRST: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE };
+const DEFAULT_OPTIONS: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE };
 
-/** Plan and send of the one record on the screen; the plan is kept in the page's address. */
+/** The plan of one record's replay, with the button that runs it. The address names the plan, so that a reload keeps it. */
 export function FixPlan({ letter, state, identical }: { letter: DeadLetter; state: DraftState; identical: boolean }) {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
@@ -22,13 +29,15 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
   const [wanted, setWanted] = useState<ReplayOptions | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const select = useSelect();
+  const select = useCreateSelection();
   const plan = usePlan();
-  const again = useCheckAgain(replay?.id ?? 0);
+  const again = useRecheckPlan(replay?.id ?? 0);
   const act = useReplayAct(replay?.id ?? 0);
   const options =
     wanted ??
-    (replay ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate } : FIRST);
+    (replay
+      ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate }
+      : DEFAULT_OPTIONS);
 
   const check = async (next: ReplayOptions) => {
     setBusy(true);
@@ -37,8 +46,8 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
       if (state.pending) await state.flush();
       if (replay) await again.mutateAsync(next);
       else {
-        const selection = await select.mutateAsync({ what: { ids: [letter.id] }, key: freshKey() });
-        const made = await plan.mutateAsync({ selection: selection.id, options: next, key: freshKey() });
+        const selection = await select.mutateAsync({ what: { ids: [letter.id] }, key: newIdempotencyKey() });
+        const made = await plan.mutateAsync({ selection: selection.id, options: next, key: newIdempotencyKey() });
         setParams({ replay: String(made.id) }, { replace: true });
       }
     } catch (failure) {
@@ -47,14 +56,16 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
       setBusy(false);
     }
   };
-  const turn = (next: ReplayOptions) => {
+  const changeOptions = (next: ReplayOptions) => {
     setWanted(next);
     if (replay) void check(next);
   };
-  const saved = state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
-  const stale = state.pending || saved ? "The draft changed after this check. Check again before sending." : undefined;
+  const isDraftNewer =
+    state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
+  const stale =
+    state.pending || isDraftNewer ? "The draft changed after this check. Check again before sending." : undefined;
   return (
-    <div className={styles.bottom}>
+    <div className={styles.planColumns}>
       <PlanPanel
         plan={replay?.plan}
         checking={busy}
@@ -67,12 +78,12 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         plan={replay?.plan}
         count={1}
         options={options}
-        onOptions={turn}
+        onOptions={changeOptions}
         busy={busy || act.isPending}
         error={act.error}
         barred={stale && "Check again first"}
         approval={replay?.approval}
-        onAsk={(why) =>
+        onRequestApproval={(why) =>
           replay?.plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: replay.plan.digest } })
         }
         onApprove={() =>

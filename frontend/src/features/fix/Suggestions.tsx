@@ -1,11 +1,11 @@
 import { useSuggestions } from "../../api/bulkFixes";
 import { fromBase64 } from "../../lib/bytes";
-import { same, type Part } from "../../lib/editing";
+import { sameBytes, type Part } from "../../lib/editing";
 import { Button } from "../../ui/controls";
 import { Panel } from "../../ui/Panel";
 import styles from "./Fix.module.css";
 
-/** What suggests itself for this record, each with its reason; one click puts it into the editor. */
+/** Suggested values for a record, each with its reason and a button that puts it into the editor. */
 export function Suggestions({
   id,
   value,
@@ -25,23 +25,23 @@ export function Suggestions({
       title={
         <>
           <h2>Suggestions</h2>
-          <span className="s t3">suggestions are never applied automatically</span>
+          <span className="s t3">never applied automatically</span>
         </>
       }
     >
       <ul className={styles.suggestions}>
-        {found.map((one) => {
-          const bytes = fromBase64(one.value.base64 ?? "") as Uint8Array<ArrayBuffer>;
+        {found.map((suggestion) => {
+          const bytes = fromBase64(suggestion.value.base64 ?? "") as Uint8Array<ArrayBuffer>;
           return (
-            <li key={one.title}>
+            <li key={suggestion.title}>
               <div>
-                <b>{one.title}</b>
-                <div className="s t3">{one.why}</div>
+                <b>{suggestion.title}</b>
+                <div className="s t3">{suggestion.why}</div>
               </div>
               <span className="sp" />
               <Button
-                barred={same(value, bytes) ? "The edited value already matches" : undefined}
-                title={one.title}
+                barred={sameBytes(value, bytes) ? "The edited value already matches" : undefined}
+                title={suggestion.title}
                 onClick={() => onTake(bytes)}
               >
                 Use it

@@ -1,19 +1,19 @@
 import { Textarea } from "@mantine/core";
 import { Suspense, lazy, useMemo, useState } from "react";
-import { asText, byteOffset, fromHex, fromText, same, toHex, type Part } from "../../lib/editing";
+import { asText, byteOffset, fromHex, fromText, sameBytes, toHex, type Part } from "../../lib/editing";
 import { bytes } from "../../lib/format";
 import { jsonError } from "../../lib/json";
 import { Choice } from "../../ui/controls";
-import { Bones, Notice, Panel } from "../../ui/Panel";
-import { useTogether } from "../../ui/useTogether";
-import { MODES, type Mode } from "./BytesField";
+import { SkeletonRows, Notice, Panel } from "../../ui/Panel";
+import { useSyncedScroll } from "../../ui/useSyncedScroll";
+import { BYTES_MODES, type BytesMode } from "./BytesField";
 import styles from "./Fix.module.css";
 
-const Editor = lazy(() => import("./Editor"));
-// It has a boundary of its own: what is being typed beside it must not be hidden while it loads.
+const ValueEditor = lazy(() => import("./ValueEditor"));
+// It has its own Suspense boundary, so that the editor stays visible while it loads.
 const DifferenceView = lazy(() => import("./DifferenceView"));
 
-/** The value as it was, as it is edited, and what differs. */
+/** The original value, the edited value and their difference. */
 export function ValuePanel({
   original,
   value,
@@ -26,30 +26,30 @@ export function ValuePanel({
   onChange: (value: Part) => void;
 }) {
   const text = useMemo(() => (value === null ? null : asText(value)), [value]);
-  const [mode, setMode] = useState<Mode>(value === null ? "null" : text === null ? "hex" : "text");
-  const together = useTogether();
-  const [digits, setDigits] = useState(() => (value === null ? "" : toHex(value)));
+  const [mode, setMode] = useState<BytesMode>(value === null ? "null" : text === null ? "hex" : "text");
+  const scrollTogether = useSyncedScroll();
+  const [hexText, setHexText] = useState(() => (value === null ? "" : toHex(value)));
   const before = useMemo(() => {
     const found = original === null ? "" : asText(original);
     return mode === "hex" || found === null ? toHex(original ?? new Uint8Array()) : found;
   }, [original, mode]);
   const after = value === null ? "" : mode === "hex" || text === null ? toHex(value) : text;
-  const apart = mode === "text" && original !== null && asText(original) === null; // one side is text, the other is none
-  const hex = mode === "hex" || apart;
-  const turn = (next: Mode) => {
+  const isOnlyOriginalBinary = mode === "text" && original !== null && asText(original) === null;
+  const hex = mode === "hex" || isOnlyOriginalBinary;
+  const changeMode = (next: BytesMode) => {
     const back = value ?? original ?? new Uint8Array();
     if (next === "text" && asText(back) === null) return;
     setMode(next);
-    setDigits(toHex(back));
+    setHexText(toHex(back));
     if (next === "null") onChange(null);
     else if (value === null) onChange(back);
   };
-  const typed = (input: string) => {
+  const changeText = (input: string) => {
     const next = mode === "hex" ? fromHex(input) : fromText(input);
-    if (mode === "hex") setDigits(input);
+    if (mode === "hex") setHexText(input);
     if (next !== null) onChange(next);
   };
-  const textual = value === null ? original === null || asText(original) !== null : text !== null;
+  const canBeText = value === null ? original === null || asText(original) !== null : text !== null;
   return (
     <Panel
       label="Value"
@@ -58,24 +58,24 @@ export function ValuePanel({
           <h2>Value</h2>
           <span className="s t3">
             {mode === "text"
-              ? "Members are put on lines for reading only; the figures on the left are byte offsets."
-              : "Sixteen bytes a line."}
+              ? "Line breaks are only for display. The numbers on the left are byte offsets."
+              : "16 bytes per line."}
           </span>
         </>
       }
       aside={
         !locked && (
           <Choice
-            label="How the value is written"
+            label="Value format"
             value={mode}
-            options={MODES.filter((one) => textual || one.value !== "text")}
-            onChange={turn}
+            options={BYTES_MODES.filter((option) => canBeText || option.value !== "text")}
+            onChange={changeMode}
           />
         )
       }
     >
-      <Suspense fallback={<Bones rows={8} height={16} />}>
-        <div className={styles.panes} onScrollCapture={together}>
+      <Suspense fallback={<SkeletonRows rows={8} height={16} />}>
+        <div className={styles.panes} onScrollCapture={scrollTogether}>
           <div className={styles.pane}>
             <header className={styles.paneHead}>
               <b>Original</b>
@@ -83,10 +83,15 @@ export function ValuePanel({
             </header>
             {original === null ? (
               <Notice title="The value was null">
-                A record without a value: in a compacted topic it deletes its key.
+                In a compacted topic, a record without a value deletes its key.
               </Notice>
             ) : (
-              <Editor label="Original value" side="original" text={before} other={apart ? before : after} />
+              <ValueEditor
+                label="Original value"
+                side="original"
+                text={before}
+                other={isOnlyOriginalBinary ? before : after}
+              />
             )}
           </div>
           <div className={styles.pane}>
@@ -94,27 +99,27 @@ export function ValuePanel({
               <b>Edited</b>
               <span className="s t3">{bytes(value?.length)}</span>
               <span className="sp" />
-              {mode === "text" && text !== null && <Validity text={text} />}
-              {mode === "hex" && fromHex(digits) === null && (
+              {mode === "text" && text !== null && <JsonStatus text={text} />}
+              {mode === "hex" && fromHex(hexText) === null && (
                 <span className="s failed">✕ not pairs of hex digits</span>
               )}
             </header>
             {mode === "text" && text !== null && (
-              <Editor
+              <ValueEditor
                 label="Edited value"
                 side="edited"
                 text={text}
-                other={apart ? text : before}
+                other={isOnlyOriginalBinary ? text : before}
                 locked={locked}
-                onChange={typed}
+                onChange={changeText}
               />
             )}
             {mode === "hex" && (
               <Textarea
                 aria-label="Edited value in hex"
-                value={digits}
+                value={hexText}
                 disabled={locked}
-                onChange={(event) => typed(event.currentTarget.value)}
+                onChange={(event) => changeText(event.currentTarget.value)}
                 autosize
                 minRows={4}
                 spellCheck={false}
@@ -123,21 +128,21 @@ export function ValuePanel({
             )}
             {mode === "null" && (
               <Notice title="The value is null">
-                Zero bytes would not be the same. In a compacted topic this deletes the key.
+                Null is not an empty value. In a compacted topic it deletes the key.
               </Notice>
             )}
           </div>
           <div className={styles.pane} role="group" aria-label="Difference" tabIndex={0}>
-            {same(original, value) ? (
+            {sameBytes(original, value) ? (
               <>
                 <header className={styles.paneHead}>
                   <b>Difference</b>
-                  <span className="s t3">none: identical, byte for byte</span>
+                  <span className="s t3">none, identical byte for byte</span>
                 </header>
-                <Notice title="Nothing is changed">Your changes appear here.</Notice>
+                <Notice title="No changes">Your changes appear here.</Notice>
               </>
             ) : (
-              <Suspense fallback={<Bones rows={4} height={16} />}>
+              <Suspense fallback={<SkeletonRows rows={4} height={16} />}>
                 <DifferenceView original={before} edited={hex && value !== null ? toHex(value) : after} hex={hex} />
               </Suspense>
             )}
@@ -148,7 +153,7 @@ export function ValuePanel({
   );
 }
 
-function Validity({ text }: { text: string }) {
+function JsonStatus({ text }: { text: string }) {
   const error = useMemo(() => jsonError(text), [text]);
   if (!error)
     return (

@@ -2,30 +2,30 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError } from "../../api/client";
 import { useSaveFix } from "../../api/fixes";
 import type { Draft, FixPage, Message } from "../../api/replayTypes";
-import { bodyOf, partsOf, type Parts } from "./parts";
+import { fixBody, partsOf, type MessageParts } from "./messageParts";
 
-const QUIET_MS = 800;
+const SAVE_DELAY_MS = 800;
 
 export interface DraftState {
-  parts: Parts;
-  change: (next: Parts) => void;
+  parts: MessageParts;
+  change: (next: MessageParts) => void;
   draft: Draft | null;
-  /** Something is typed that the server does not have yet. */
+  /** Whether edits are not saved yet. */
   pending: boolean;
   error: Error | null;
   conflict: boolean;
-  /** Saves what is not saved; fails when the server refuses. */
+  /** Saves all edits now. Rejects if the server refuses. */
   flush: () => Promise<void>;
 }
 
-/** The edited message, kept on the server when typing pauses; one save at a time, each on top of the last. */
+/** Keep an edited message as a draft on the server. Saves run one at a time, because each names the version it replaces. */
 export function useDraft(id: string, page: FixPage & { original: Message }): DraftState {
   const { mutateAsync } = useSaveFix(id);
   const [parts, setParts] = useState(() => partsOf(page.draft ?? page.original));
   const [draft, setDraft] = useState(page.draft);
   const [pending, setPending] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const latest = useRef<Parts | null>(null);
+  const latest = useRef<MessageParts | null>(null);
   const base = useRef(page.draft?.updated_at ?? null);
   const saving = useRef<Promise<void> | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -35,7 +35,7 @@ export function useDraft(id: string, page: FixPage & { original: Message }): Dra
     const push = async () => {
       while (latest.current) {
         const sent = latest.current;
-        const saved = await mutateAsync(bodyOf(sent, base.current));
+        const saved = await mutateAsync(fixBody(sent, base.current));
         base.current = saved.updated_at;
         if (latest.current === sent) latest.current = null;
         setDraft(saved);
@@ -53,12 +53,12 @@ export function useDraft(id: string, page: FixPage & { original: Message }): Dra
   }, [mutateAsync]);
 
   const change = useCallback(
-    (next: Parts) => {
+    (next: MessageParts) => {
       latest.current = next;
       setParts(next);
       setPending(true);
       clearTimeout(timer.current);
-      timer.current = setTimeout(() => void flush().catch(() => undefined), QUIET_MS);
+      timer.current = setTimeout(() => void flush().catch(() => undefined), SAVE_DELAY_MS);
     },
     [flush],
   );

@@ -5,68 +5,70 @@ import { count, plural } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
 import { shortClass } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
-import { Broken } from "../../ui/Broken";
+import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Panel } from "../../ui/Panel";
-import { FixInBulkButton } from "../disposing/FixInBulkButton";
-import { SetAside } from "../disposing/SetAside";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, Panel } from "../../ui/Panel";
+import { BulkFixButton } from "../disposals/BulkFixButton";
+import { DisposalMenu } from "../disposals/DisposalMenu";
 import { ReplayButton } from "../plan/ReplayButton";
 import { ReportButton } from "../reports/ReportButton";
 import { RetentionLine } from "../retention/RetentionLine";
-import { Common } from "./Common";
-import { GroupActs } from "./GroupActs";
+import { CommonValues } from "./CommonValues";
+import { GroupActions } from "./GroupActions";
+import { GroupFingerprints } from "./GroupFingerprints";
+import { GroupHistory } from "./GroupHistory";
 import styles from "./Groups.module.css";
-import { State } from "./GroupTable";
-import { History } from "./History";
-import { muteWords } from "./mute";
-import { Regroupings } from "./Regrouped";
-import { Why } from "./Why";
+import { GroupStateChip } from "./GroupStateChip";
+import { muteLabel } from "./mute";
+import { Regroupings } from "./Regroupings";
 
 interface Props {
   id: number;
   span: Span;
-  /** Whether others are ticked, for which the keys are meant then. */
-  others: boolean;
-  onDone: (done: Regrouping) => void;
+  /** Whether groups are ticked: then the bulk actions have the shortcuts, and this panel offers fewer actions. */
+  hasTicked: boolean;
+  onRegrouped: (regrouping: Regrouping) => void;
 }
 
-/** One group: why its records are one, what they have in common, what was done. */
-export function GroupPanel({ id, span, others, onDone }: Props) {
+/** The chosen group: its fingerprint, common values and history. */
+export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const { data: group, error, dataUpdatedAt, refetch } = useGroup(id, span);
   const filter = new URLSearchParams({ group: String(id), from: span.from, to: span.to }).toString();
   if (!group)
     return (
-      <Panel className={styles.detail}>
+      <Panel className={styles.panel}>
         {error ? (
-          <Broken title="This group could not be loaded" error={error} onAgain={() => void refetch()} />
+          <LoadError title="This group could not be loaded" error={error} onAgain={() => void refetch()} />
         ) : (
-          <Bones rows={5} />
+          <SkeletonRows rows={5} />
         )}
       </Panel>
     );
   return (
     <Panel
-      className={styles.detail}
+      className={styles.panel}
       label="Chosen group"
       title={
-        <span className={styles.name}>
+        <span className={styles.panelTitle}>
           <b>{shortClass(group.exception_class)}</b>
           <span className="mono t2 cut">{group.message}</span>
-          <State state={group.state} />
-          {group.mute && <span className="s t3 nw">{muteWords(group.mute, zone, now)}</span>}
+          <GroupStateChip state={group.state} />
+          {group.mute && <span className="s t3 nw">{muteLabel(group.mute, zone, now)}</span>}
         </span>
       }
       aside={
         <>
-          <GroupActs key={group.id} groups={[group]} heard={!others} />
+          <GroupActions key={group.id} groups={[group]} hasShortcuts={!hasTicked} />
           <Button to={inSpan(recordsWith("group", group.id), span)}>Open {count(group.events)} records</Button>
           <ReportButton of={`groups/${group.id}`} span={span} />
-          {!others && <SetAside key={`aside ${group.id}`} what={{ filter }} of={plural(group.events, "record")} />}
-          {!others && <FixInBulkButton key={`fix ${group.id}`} what={{ filter }} />}
-          {!others && (
+          {!hasTicked && (
+            <DisposalMenu key={`aside ${group.id}`} what={{ filter }} subject={plural(group.events, "record")} />
+          )}
+          {!hasTicked && <BulkFixButton key={`fix ${group.id}`} what={{ filter }} />}
+          {!hasTicked && (
             <ReplayButton key={`replay ${group.id}`} primary what={{ filter }}>
               Replay {count(group.events)}…
             </ReplayButton>
@@ -74,15 +76,15 @@ export function GroupPanel({ id, span, others, onDone }: Props) {
         </>
       }
     >
-      {error && <NotRefreshed error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
+      {error && <RefreshError error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
       <div className={styles.columns}>
         <div>
-          <Why group={group} onDone={onDone} />
-          <Regroupings all={group.regroupings} />
+          <GroupFingerprints group={group} onSplit={onRegrouped} />
+          <Regroupings regroupings={group.regroupings} />
           <RetentionLine group={group.id} />
         </div>
-        <Common group={group} span={span} />
-        <History group={group} />
+        <CommonValues group={group} span={span} />
+        <GroupHistory group={group} />
       </div>
     </Panel>
   );

@@ -2,14 +2,15 @@ import { useMemo } from "react";
 import type { Group } from "../../api/types";
 import { ago, bucket, count, dateMinute } from "../../lib/format";
 import type { Span } from "../../lib/span";
-import { paint, shortClass } from "../../lib/stages";
-import { groupState } from "../../lib/states";
+import { stageColours, shortClass } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
 import { Sparkline } from "../../ui/charts";
 import { LinkButton } from "../../ui/controls";
 import { Avatar, Chip, join } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
 import styles from "./Groups.module.css";
-import { muteWords } from "./mute";
+import { GroupStateChip } from "./GroupStateChip";
+import { muteLabel } from "./mute";
 
 interface Props {
   groups: readonly Group[];
@@ -18,25 +19,26 @@ interface Props {
   ticked: ReadonlySet<number>;
   onChoose: (id: number) => void;
   onTick: (id: number, range: boolean) => void;
-  more: (() => void) | undefined;
+  /** Loads the next page, if there is one. */
+  onMore: (() => void) | undefined;
 }
 
-/** The groups, each with its own trend; a tick takes it along, a click shows it below. */
-export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, more }: Props) {
+/** The table of groups. A tick adds a group to the bulk actions, a click shows it in the panel below. */
+export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onMore }: Props) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const colours = useMemo(
     () =>
-      paint(
+      stageColours(
         [...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: String(group.id), stage: group.stage })),
       ),
     [groups],
   );
-  const every = groups.find((group) => group.sparkline)?.sparkline?.bucket_ms;
+  const bucketMs = groups.find((group) => group.sparkline)?.sparkline?.bucket_ms;
   return (
     <>
-      <div className={styles.scroll}>
-        <table className={styles.table}>
+      <div className={tables.scroll}>
+        <table className={join(tables.table, tables.clickable, styles.groups)}>
           <thead>
             <tr>
               <th className={styles.tick}>
@@ -44,10 +46,10 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
               </th>
               <th>Group</th>
               <th className={styles.optional}>
-                {every ? `${length(span)} by ${bucket(every)}, own scale` : "Trend, own scale"}
+                {bucketMs ? `${rangeLabel(span)} by ${bucket(bucketMs)}, own scale` : "Trend, own scale"}
               </th>
               <th className="num">Events</th>
-              <th className={`num ${styles.optional}`} title="Events of this hour and the 23 before it">
+              <th className={`num ${styles.optional}`} title="Events in this hour and the 23 hours before it">
                 24 h
               </th>
               <th className="num" title="Events in the last 5 minutes">
@@ -55,7 +57,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
               </th>
               <th
                 className={`num ${styles.optional}`}
-                title="Distinct keys; of a large group those of its newest records, then with a +"
+                title="Distinct keys. In a large group only the newest records are counted, and the number has a +."
               >
                 Keys
               </th>
@@ -68,7 +70,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
             {groups.map((group) => (
               <tr
                 key={group.id}
-                className={join(group.id === chosen && styles.on, ticked.has(group.id) && styles.ticked)}
+                className={join(group.id === chosen && styles.current, ticked.has(group.id) && styles.ticked)}
                 onClick={() => onChoose(group.id)}
                 aria-selected={group.id === chosen}
                 data-testid="group"
@@ -83,7 +85,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
                   />
                 </td>
                 <td className={styles.title}>
-                  <div className={`row ${styles.names}`}>
+                  <div className={`row ${styles.titleRow}`}>
                     <button
                       type="button"
                       className="cut"
@@ -92,11 +94,11 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
                       {shortClass(group.exception_class)}
                     </button>
                     <Chip mono>{group.stage ?? "unreadable"}</Chip>
-                    <State state={group.state} />
+                    <GroupStateChip state={group.state} />
                     {group.fingerprint_count > 1 && (
-                      <Chip title="Fingerprints that people merged">{group.fingerprint_count} merged</Chip>
+                      <Chip title="Number of merged fingerprints">{group.fingerprint_count} merged</Chip>
                     )}
-                    {group.mute && <span className="s t3 cut">{muteWords(group.mute, zone, now)}</span>}
+                    {group.mute && <span className="s t3 cut">{muteLabel(group.mute, zone, now)}</span>}
                   </div>
                   <div className="mono t2 cut" title={group.message}>
                     {group.message || group.title}
@@ -126,7 +128,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
                       {group.owner}
                     </span>
                   ) : (
-                    <span className="s t3">nobody</span>
+                    <span className="s t3">none</span>
                   )}
                 </td>
               </tr>
@@ -134,30 +136,20 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
           </tbody>
         </table>
       </div>
-      {more && (
-        <div className={styles.more}>
-          <LinkButton onClick={more}>More groups</LinkButton>
+      {onMore && (
+        <div className={tables.more}>
+          <LinkButton onClick={onMore}>More groups</LinkButton>
         </div>
       )}
     </>
   );
 }
 
-function length({ range, narrowed }: Span): string {
+function rangeLabel({ range, narrowed }: Span): string {
   return narrowed ? "Chosen time" : range.replace(/(\d+)/, "$1 ");
 }
 
-/** "1,000+" where there may be more. */
+/** Format a count, with a plus sign if it is a lower bound: "1,000+". */
 function atLeast(n: number, exact: boolean): string {
   return `${count(n)}${exact ? "" : "+"}`;
-}
-
-export function State({ state }: { state: string }) {
-  const { label, glyph, tone } = groupState(state);
-  return (
-    <Chip tone={tone}>
-      {glyph && <span aria-hidden="true">{glyph}</span>}
-      {label}
-    </Chip>
-  );
 }

@@ -8,7 +8,7 @@ import type { Fingerprint, GroupDetail } from "../../api/types";
 import { settle, until } from "../../testing";
 import { Groups } from "./Groups";
 
-type Answer = object | "broken" | "never";
+type ResponseBody = object | "broken" | "never";
 
 const CHOSEN_TIME = "range=24h&from=2026-11-21T12:00:00.000Z&to=2026-11-21T13:00:00.000Z";
 const DONE = {
@@ -24,8 +24,8 @@ const DONE = {
 };
 
 let root: Root;
-let sent: { path: string; body: unknown }[];
-let answers: (path: string) => Answer;
+let requests: { path: string; body: unknown }[];
+let respond: (path: string) => ResponseBody;
 let split: boolean;
 
 function group(id: number, prints: number): GroupDetail {
@@ -70,7 +70,7 @@ function group(id: number, prints: number): GroupDetail {
   };
 }
 
-function usual(path: string): Answer {
+function defaultResponse(path: string): ResponseBody {
   if (path.endsWith("/split")) return ((split = true), DONE);
   if (path.endsWith("/common")) return { traits: [], here: 1, elsewhere: 1, partial: false };
   if (path.endsWith("/retention")) return "broken";
@@ -87,17 +87,17 @@ function usual(path: string): Answer {
 }
 
 beforeEach(() => {
-  [sent, answers, split] = [[], usual, false];
+  [requests, respond, split] = [[], defaultResponse, false];
   vi.stubGlobal(
     "fetch",
     vi.fn((url: string, options: RequestInit) => {
       const path = new URL(url, "http://here").pathname;
-      if (options.method !== "GET") sent.push({ path, body: JSON.parse(options.body as string) });
-      const answer = answers(path);
-      if (answer === "never") return new Promise(() => undefined);
+      if (options.method !== "GET") requests.push({ path, body: JSON.parse(options.body as string) });
+      const body = respond(path);
+      if (body === "never") return new Promise(() => undefined);
       return Promise.resolve(
-        new Response(JSON.stringify(answer === "broken" ? { detail: "It broke." } : answer), {
-          status: answer === "broken" ? 500 : 200,
+        new Response(JSON.stringify(body === "broken" ? { detail: "It broke." } : body), {
+          status: body === "broken" ? 500 : 200,
         }),
       );
     }),
@@ -156,44 +156,44 @@ async function click(name: string, within: ParentNode = document): Promise<void>
   await settle();
 }
 
-it("while the next group is still to come, nothing is done to the one before", async () => {
-  answers = (path) => (path.endsWith("/groups/2") ? "never" : usual(path));
+it("while the next group loads, shortcuts do not act on the previous group", async () => {
+  respond = (path) => (path.endsWith("/groups/2") ? "never" : defaultResponse(path));
   await show("/groups/1");
   expect(panel()?.textContent).toContain("message 1");
   await press("j");
   for (const key of ["a", "m", "r"]) await press(key);
   expect(address()).toBe("/groups/2");
   expect(panel()).toBeNull();
-  expect([sent, document.querySelector("[role=dialog]")]).toEqual([[], null]);
+  expect([requests, document.querySelector("[role=dialog]")]).toEqual([[], null]);
 });
 
-it("the keys are for the chosen group", async () => {
+it("shortcuts act on the chosen group", async () => {
   await show("/groups/1");
   await press("j");
   await until(() => panel()?.textContent?.includes("message 2"));
   await press("a");
-  await until(() => sent.length);
-  expect(sent).toEqual([{ path: "/api/v1/groups/assign", body: { groups: [2], username: "eve" } }]);
+  await until(() => requests.length);
+  expect(requests).toEqual([{ path: "/api/v1/groups/assign", body: { groups: [2], username: "eve" } }]);
 });
 
-it("another time leaves the group on the screen until it has come", async () => {
+it("the group stays on the screen while another time range loads", async () => {
   await show("/groups/1?range=24h");
-  answers = (path) => (path.endsWith("/groups/1") ? "never" : usual(path));
+  respond = (path) => (path.endsWith("/groups/1") ? "never" : defaultResponse(path));
   await act(() => document.querySelector<HTMLInputElement>("input[value='30d']")!.click());
   await settle();
   expect(address()).toContain("range=30d");
   expect(panel()?.textContent).toContain("message 1");
 });
 
-it("a refresh that failed is said, with what is still shown", async () => {
+it("a failed refresh shows the error above the old groups", async () => {
   const client = await show("/groups");
-  answers = () => "broken";
+  respond = () => "broken";
   await act(() => client.refetchQueries({ queryKey: ["groups"] }));
   await until(() => document.body.textContent?.includes("It broke."));
   expect(document.querySelectorAll("[data-testid=group]")).toHaveLength(2);
 });
 
-it("a group of two that is split leads to the new one and can be undone", async () => {
+it("a split opens the new group and can be undone", async () => {
   await show("/groups/1");
   await act(() => document.querySelector<HTMLInputElement>("[data-testid=fingerprint] input")!.click());
   await click("Split off 1");
@@ -202,7 +202,7 @@ it("a group of two that is split leads to the new one and can be undone", async 
   expect(document.querySelector("[data-testid=regrouped]")?.textContent).toContain("Split three off one.");
 });
 
-it("a time chosen by a drag goes along to the records, and can be widened", async () => {
+it("a dragged time range applies to the records and can be widened", async () => {
   await show(`/groups/1?${CHOSEN_TIME}`);
   const records = [...document.querySelectorAll("a")]
     .find((one) => one.textContent?.startsWith("Open"))

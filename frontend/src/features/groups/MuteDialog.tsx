@@ -1,45 +1,47 @@
 import { NumberInput, Radio } from "@mantine/core";
 import { useState } from "react";
 import type { MuteUntil } from "../../api/groups";
-import { Confirm } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import styles from "./Groups.module.css";
-import { CHOICES, muteUntil, willReturn, type Choice } from "./mute";
+import { MUTE_CHOICES, muteUntil, returnCondition, type MuteChoice } from "./mute";
 
-const EVENTS = 100;
+const DEFAULT_EVENTS = 100;
 
 interface Props {
   open: boolean;
-  what: string;
+  /** The groups, for the title: "this group", "3 groups". */
+  subject: string;
   busy: boolean;
   error: string | null;
   onClose: () => void;
-  onYes: (until: MuteUntil, reason: string) => void;
+  onConfirm: (until: MuteUntil, reason: string) => void;
 }
 
-/** Until when a group is out of sight. */
-export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
-  const [choice, setChoice] = useState<Choice>("24h");
-  const [events, setEvents] = useState<number>(EVENTS);
+/** A dialog that mutes groups until a time, a number of events, or a decision. */
+export function MuteDialog({ open, subject, busy, error, onClose, onConfirm }: Props) {
+  const [choice, setChoice] = useState<MuteChoice>("24h");
+  const [events, setEvents] = useState<number>(DEFAULT_EVENTS);
   return (
-    <Confirm
+    <ConfirmDialog
       open={open}
-      title={`Mute ${what}`}
-      asks="Reason (optional)"
-      yes="Mute"
+      title={`Mute ${subject}`}
+      inputLabel="Reason (optional)"
+      confirmLabel="Mute"
       busy={busy}
       error={error}
       onClose={onClose}
-      onYes={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
+      onConfirm={(reason) => onConfirm(muteUntil(choice, events, Date.now()), reason)}
     >
-      <div className={styles.asked}>
+      <div className={styles.dialogFields}>
         <p>
-          It leaves the unresolved groups and {willReturn(choice, events)}. Its records are indexed and counted as
-          before.
+          A muted group leaves the unresolved groups and {returnCondition(choice, events)}. Its records are still
+          indexed and counted.
         </p>
-        <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as Choice)}>
-          <div className={styles.choices}>
-            {CHOICES.map((one) => (
-              <Radio key={one.value} size="xs" value={one.value} label={one.label} />
+        <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as MuteChoice)}>
+          <div className={styles.options}>
+            {MUTE_CHOICES.map(({ value, label }) => (
+              <Radio key={value} size="xs" value={value} label={label} />
             ))}
           </div>
         </Radio.Group>
@@ -53,10 +55,10 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
             allowDecimal={false}
             hideControls
             onChange={(next) => setEvents(Math.max(1, Number(next) || 1))}
-            classNames={{ label: styles.label!, input: styles.input! }}
+            classNames={{ label: controls.label!, input: controls.input! }}
           />
         )}
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -4,8 +4,8 @@ import { count, dateMinute, plural, type Zone } from "../../lib/format";
 
 const HOUR_MS = 3_600_000;
 
-/** For how long, or up to what, a group is muted. */
-export const CHOICES = [
+/** The conditions that can end a mute. */
+export const MUTE_CHOICES = [
   { value: "1h", label: "for 1 h", ms: HOUR_MS },
   { value: "8h", label: "for 8 h", ms: 8 * HOUR_MS },
   { value: "24h", label: "for 24 h", ms: 24 * HOUR_MS },
@@ -15,26 +15,28 @@ export const CHOICES = [
   { value: "person", label: "until somebody reopens it" },
 ] as const;
 
-export type Choice = (typeof CHOICES)[number]["value"];
+export type MuteChoice = (typeof MUTE_CHOICES)[number]["value"];
 
-/** What the choice asks of the server; `n` is the number of events. */
-export function muteUntil(choice: Choice, n: number, now: number): MuteUntil {
-  const found = CHOICES.find((one) => one.value === choice);
+/** Return the request body of a choice; `events` is the number of events. */
+export function muteUntil(choice: MuteChoice, events: number, now: number): MuteUntil {
+  const found = MUTE_CHOICES.find((option) => option.value === choice);
   if (found && "ms" in found) return { until: new Date(now + found.ms).toISOString() };
-  if (choice === "events") return { events: n };
-  return choice === "rate" ? { rate: n } : {};
+  if (choice === "events") return { events };
+  return choice === "rate" ? { rate: events } : {};
 }
 
-/** What muting so will do, to end a sentence. */
-export function willReturn(choice: Choice, n: number): string {
-  const found = CHOICES.find((one) => one.value === choice);
-  if (found && "ms" in found) return `comes back by itself after ${found.label.replace("for ", "")}`;
-  if (choice === "person") return "stays away until somebody reopens it";
-  return `comes back by itself ${choice === "events" ? `after ${plural(n, "more event")}` : `once ${plural(n, "event")} came within an hour`}`;
+/** Return the predicate of "A muted group …": the condition on which it returns. */
+export function returnCondition(choice: MuteChoice, events: number): string {
+  const found = MUTE_CHOICES.find((option) => option.value === choice);
+  if (found && "ms" in found) return `returns automatically after ${found.label.replace("for ", "")}`;
+  if (choice === "person") return "stays muted until somebody reopens it";
+  return choice === "events"
+    ? `returns automatically after ${plural(events, "more event")}`
+    : `returns automatically after ${plural(events, "event")} in one hour`;
 }
 
-/** When a muted group comes back. */
-export function muteWords(mute: Mute, zone: Zone, now: number): string {
+/** Return the end of a mute, such as "until 21 Nov 04:12". */
+export function muteLabel(mute: Mute, zone: Zone, now: number): string {
   const parts = [
     mute.until && `until ${dateMinute(mute.until, zone, now)}`,
     mute.events !== null && `${count(mute.seen)} of ${plural(mute.events, "event")} so far`,

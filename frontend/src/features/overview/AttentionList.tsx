@@ -4,7 +4,7 @@ import type { Attention, AttentionItem } from "../../api/types";
 import { ago, span } from "../../lib/format";
 import { attentionKind } from "../../lib/states";
 import { useNow } from "../../lib/zone";
-import { Bones, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
+import { SkeletonRows, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 /** What to do first. */
@@ -19,7 +19,7 @@ export function AttentionList({ answer: { data, error } }: { answer: UseQueryRes
       }
     >
       {!data &&
-        (error ? <Notice title="Not known at present">{error.message}</Notice> : <Bones rows={4} height={44} />)}
+        (error ? <Notice title="Not known at present">{error.message}</Notice> : <SkeletonRows rows={4} height={44} />)}
       {data?.items.map((item, index) => (
         <Item key={index} item={item} />
       ))}

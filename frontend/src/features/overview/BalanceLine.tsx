@@ -2,8 +2,8 @@ import { Link } from "react-router";
 import type { Balance } from "../../api/types";
 import { recordsWith } from "../../lib/filter";
 import { count, percent } from "../../lib/format";
-import { EVER } from "../../lib/ranges";
-import { Bones, Notice, Panel } from "../../ui/Panel";
+import { ALL_TIME } from "../../lib/ranges";
+import { SkeletonRows, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 /** Consumed = delivered + dead-lettered + skipped + filtered since the start, in words, figures and one bar. */
@@ -11,7 +11,11 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
   if (!balance)
     return (
       <Panel label="Balance">
-        {error ? <Notice title="The balance is not known">{error.message}</Notice> : <Bones rows={1} height={36} />}
+        {error ? (
+          <Notice title="The balance is not known">{error.message}</Notice>
+        ) : (
+          <SkeletonRows rows={1} height={36} />
+        )}
       </Panel>
     );
   const { consumed, delivered, dead_lettered, skipped, filtered, balanced } = balance;
@@ -26,7 +30,7 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
       <div>
         <div className={styles.sum} data-testid="balance">
           <b>{count(consumed)}</b> consumed <i>=</i> <b className="passed">{count(delivered)}</b> delivered <i>+</i>{" "}
-          <Link to={recordsWith("connector", null, EVER)} className="failed">
+          <Link to={recordsWith("connector", null, ALL_TIME)} className="failed">
             <b>{count(dead_lettered)}</b>
           </Link>{" "}
           dead-lettered <i>+</i> <b>{count(skipped)}</b> skipped <i>+</i> <b>{count(filtered)}</b> filtered

@@ -6,7 +6,7 @@ import { recordsWith } from "../../lib/filter";
 import { count } from "../../lib/format";
 import { inSpan, withSpan, type Span } from "../../lib/span";
 import { Sparkline } from "../../ui/charts";
-import { Bones, Chip, Notice, Panel } from "../../ui/Panel";
+import { SkeletonRows, Chip, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 /** The figures of this time, each leading to what it counts. */
@@ -20,13 +20,13 @@ export function Cards({ answer: { data, error }, span }: { answer: UseQueryResul
   return (
     <div className={styles.cards}>
       <Panel>
-        {data ? <FailingTopics topics={data.failing_topics} span={span} /> : <Bones rows={2} height={30} />}
+        {data ? <FailingTopics topics={data.failing_topics} span={span} /> : <SkeletonRows rows={2} height={30} />}
       </Panel>
       <Panel>
-        {data ? <Unresolved groups={data.unresolved_groups} span={span} /> : <Bones rows={2} height={30} />}
+        {data ? <Unresolved groups={data.unresolved_groups} span={span} /> : <SkeletonRows rows={2} height={30} />}
       </Panel>
-      <Panel>{data ? <Errors errors={data.errors_24h} /> : <Bones rows={2} height={30} />}</Panel>
-      <Panel>{data ? <FailingAgain replays={data.replays} /> : <Bones rows={2} height={30} />}</Panel>
+      <Panel>{data ? <Errors errors={data.errors_24h} /> : <SkeletonRows rows={2} height={30} />}</Panel>
+      <Panel>{data ? <FailingAgain replays={data.replays} /> : <SkeletonRows rows={2} height={30} />}</Panel>
     </div>
   );
 }

@@ -1,17 +1,17 @@
 import { useClusters } from "../../api/clusters";
-import { useNewest } from "../../api/deadLetters";
+import { useNewestDeadLetter } from "../../api/deadLetters";
 import type { StackBy } from "../../api/metrics";
 import type { Errors } from "../../api/types";
 import { recordsWith, type Field } from "../../lib/filter";
 import { rangeWords } from "../../lib/ranges";
 import { inSpan, spanWords, type Span } from "../../lib/span";
-import { paint, shortClass } from "../../lib/stages";
+import { stageColours, shortClass } from "../../lib/stages";
 import { useZone } from "../../lib/zone";
-import { Columns, Legend, type ColumnSeries } from "../../ui/charts";
+import { ColumnChart, Legend, type ColumnSeries } from "../../ui/charts";
 import { Button } from "../../ui/controls";
 import { Glyph, Notice } from "../../ui/Panel";
-import { LastOne } from "../setup/LastOne";
-import { NeverSetUp } from "../setup/NeverSetUp";
+import { NewestRecord } from "../setup/NewestRecord";
+import { SetupSteps } from "../setup/SetupSteps";
 
 interface Props {
   data: Errors;
@@ -31,7 +31,7 @@ export function ErrorColumns({ data, by, span, onNarrow, onWiden }: Props) {
   return (
     <>
       <div style={{ padding: "8px 4px 0 8px" }}>
-        <Columns
+        <ColumnChart
           series={series}
           from={Date.parse(data.from)}
           bucketMs={data.bucket_ms}
@@ -49,9 +49,9 @@ export function ErrorColumns({ data, by, span, onNarrow, onWiden }: Props) {
 }
 
 function NoErrors({ span, onWiden }: { span: Span; onWiden: () => void }) {
-  const { data: newest } = useNewest();
+  const { data: newest } = useNewestDeadLetter();
   const { data: clusters } = useClusters(newest === null);
-  if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
+  if (newest === null && clusters) return <SetupSteps clusters={clusters} />;
   return (
     <Notice
       title={
@@ -61,7 +61,7 @@ function NoErrors({ span, onWiden }: { span: Span; onWiden: () => void }) {
       }
       actions={span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>}
     >
-      {newest && <LastOne row={newest} />}
+      {newest && <NewestRecord row={newest} />}
     </Notice>
   );
 }
@@ -72,7 +72,7 @@ function toColumns(data: Errors, by: StackBy, span: Span): ColumnSeries[] {
     key: one.others ? "others" : one.key,
     stage: one.stage ?? (by === "stage" ? one.key : null),
   }));
-  const colours = paint(keyed);
+  const colours = stageColours(keyed);
   return keyed.map((one) => ({
     key: one.key,
     label: by === "exception" ? shortClass(one.label ?? one.key) : (one.label ?? one.key),

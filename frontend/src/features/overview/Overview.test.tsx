@@ -108,7 +108,7 @@ const text = () => document.body.textContent;
 it("a chosen time without errors says so, when the last one was, and leads back", async () => {
   await show(`range=24h&${CHOSEN_TIME}`);
   expect(text()).toContain("No failures in the chosen time");
-  expect(text()).toContain("Last one 3 d ago, orders.dlq.");
+  expect(text()).toContain("Newest: 3 d ago, orders.dlq.");
   expect(
     [...document.querySelectorAll("button")].filter((one) => one.textContent === "Back to the last 24 h"),
   ).toHaveLength(2);

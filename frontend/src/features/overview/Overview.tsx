@@ -6,9 +6,9 @@ import type { Range } from "../../lib/ranges";
 import { narrowTo, readSpan, widen } from "../../lib/span";
 import { useNow, useZone } from "../../lib/zone";
 import { Choice } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
-import { TimeChoice } from "../../ui/TimeChoice";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, Notice, PageHead, Panel } from "../../ui/Panel";
+import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import { useTitle } from "../../ui/useTitle";
 import { AttentionList } from "./AttentionList";
 import { BalanceLine } from "./BalanceLine";
@@ -57,10 +57,10 @@ export function Overview() {
           />
         }
       >
-        <TimeChoice span={span} onWiden={wide} />
+        <TimeRangeControl span={span} onWiden={wide} />
       </PageHead>
       {oldest?.error && (
-        <NotRefreshed
+        <RefreshError
           error={oldest.error}
           at={oldest.dataUpdatedAt}
           onAgain={() => stale.forEach((answer) => void answer.refetch())}
@@ -88,7 +88,7 @@ export function Overview() {
           ) : errors.isError ? (
             <Notice title="The counts could not be loaded">{errors.error.message}</Notice>
           ) : (
-            <Bones rows={1} height={246} />
+            <SkeletonRows rows={1} height={246} />
           )}
         </Panel>
         <AttentionList answer={attention} />

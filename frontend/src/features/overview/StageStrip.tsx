@@ -2,11 +2,11 @@ import { Link, useSearchParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useBalance, useStageFlow } from "../../api/metrics";
 import { recordsWith } from "../../lib/filter";
-import { EVER } from "../../lib/ranges";
+import { ALL_TIME } from "../../lib/ranges";
 import { count, plural } from "../../lib/format";
 import { shortClass, stageColour } from "../../lib/stages";
 import { Choice } from "../../ui/controls";
-import { Bones, Meter, Notice, Panel, join } from "../../ui/Panel";
+import { SkeletonRows, Meter, Notice, Panel, join } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 /** Where the records of one connector fail, stage by stage. */
@@ -58,7 +58,11 @@ export function StageStrip() {
       )}
       {!data &&
         (chosen || !connectors || !balance) &&
-        (error ? <Notice title="The stages are not known">{error.message}</Notice> : <Bones rows={1} height={78} />)}
+        (error ? (
+          <Notice title="The stages are not known">{error.message}</Notice>
+        ) : (
+          <SkeletonRows rows={1} height={78} />
+        ))}
       {data && data.stages.length === 0 && (
         <Notice title="No stages yet">This connector has not reported a pipeline.</Notice>
       )}
@@ -91,7 +95,7 @@ export function StageStrip() {
               <Link
                 key={stage.index}
                 className={join(styles.stage, styles.bad)}
-                to={recordsWith("stage", stage.type, EVER)}
+                to={recordsWith("stage", stage.type, ALL_TIME)}
                 title={`${plural(stage.failed, "record")} failed here`}
               >
                 {body}

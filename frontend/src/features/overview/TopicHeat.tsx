@@ -5,7 +5,7 @@ import { bucket, count, plural } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
 import { useZone } from "../../lib/zone";
 import { HeatMap } from "../../ui/HeatMap";
-import { Bones, Notice, Panel } from "../../ui/Panel";
+import { SkeletonRows, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 /** Which topic failed when, beside the same time a week before. */
@@ -31,7 +31,8 @@ export function TopicHeat({
       }
       aside={left > 0 ? <span className="s t3">{plural(left, "more topic")} with fewer</span> : undefined}
     >
-      {!data && (error ? <Notice title="The counts could not be loaded">{error.message}</Notice> : <Bones rows={2} />)}
+      {!data &&
+        (error ? <Notice title="The counts could not be loaded">{error.message}</Notice> : <SkeletonRows rows={2} />)}
       {data && !data.exact && <Notice title="Not counted: it took more than 2 s">Choose a shorter time.</Notice>}
       {data?.exact && data.rows.length === 0 && (
         <Notice title="No topic has dead letters in this time">A longer time may have older ones.</Notice>

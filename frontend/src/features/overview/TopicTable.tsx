@@ -5,9 +5,9 @@ import type { RecordCounts, Connector } from "../../api/types";
 import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
 import { recordsWith } from "../../lib/filter";
 import { ago, count, percent, plural } from "../../lib/format";
-import { EVER } from "../../lib/ranges";
+import { ALL_TIME } from "../../lib/ranges";
 import { useNow } from "../../lib/zone";
-import { Bones, Meter, Notice, Panel, join } from "../../ui/Panel";
+import { SkeletonRows, Meter, Notice, Panel, join } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 export function TopicTable() {
@@ -27,7 +27,7 @@ export function TopicTable() {
       }
     >
       {!connectors &&
-        (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <Bones rows={3} />)}
+        (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <SkeletonRows rows={3} />)}
       {connectors && connectors.results.length === 0 && (
         <Notice title={connectors.reachable ? "No connectors" : "The engine is not reachable"}>
           {connectors.reachable
@@ -77,7 +77,7 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Recor
       <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
       <td className="num">
         {failed ? (
-          <Link to={recordsWith("connector", connector.name, EVER)}>{count(failed)}</Link>
+          <Link to={recordsWith("connector", connector.name, ALL_TIME)}>{count(failed)}</Link>
         ) : (
           <span className="t3">0</span>
         )}

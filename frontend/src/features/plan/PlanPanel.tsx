@@ -3,28 +3,28 @@ import { count, plural, timeOfDay, took } from "../../lib/format";
 import type { Tone } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { LinkButton } from "../../ui/controls";
-import { Bones, Glyph, Notice, Panel, Strip } from "../../ui/Panel";
-import { Groups } from "./Groups";
+import { SkeletonRows, Glyph, Notice, Panel, Strip } from "../../ui/Panel";
+import { ConsumerGroupTable } from "./ConsumerGroupTable";
 import styles from "./Plan.module.css";
 
 const LEVELS: Record<CheckLevel, { glyph: string; tone: Tone; says: string }> = {
-  ok: { glyph: "✓", tone: "passed", says: "in order" },
-  warn: { glyph: "!", tone: "warn", says: "to consider" },
-  stop: { glyph: "✕", tone: "failed", says: "stops it" },
+  ok: { glyph: "✓", tone: "passed", says: "passed" },
+  warn: { glyph: "!", tone: "warn", says: "warning" },
+  stop: { glyph: "✕", tone: "failed", says: "blocks the replay" },
 };
 
 interface Props {
   plan: Plan | null | undefined;
   checking: boolean;
   error: Error | null;
-  /** Why the plan no longer describes what would be sent. */
+  /** The reason why the plan is out of date. */
   stale: string | undefined;
   onCheck: (() => void) | undefined;
-  /** What stands here before anything was checked. */
+  /** The text before the first check. */
   before?: string;
 }
 
-/** The dry run: what would be sent where, what is left out, and what speaks against it. */
+/** The plan of a replay: checks, consumer groups and record counts per target. */
 export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Props) {
   const { zone } = useZone();
   return (
@@ -33,7 +33,7 @@ export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Pro
       title={
         <>
           <h2>Plan</h2>
-          {plan && <Tally plan={plan} />}
+          {plan && <CheckCounts plan={plan} />}
         </>
       }
       aside={
@@ -53,7 +53,7 @@ export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Pro
           <Strip tone="warn">{stale}</Strip>
         </div>
       )}
-      {!plan && (checking ? <Bones rows={6} /> : <Notice title="Not checked yet">{before}</Notice>)}
+      {!plan && (checking ? <SkeletonRows rows={6} /> : <Notice title="Not checked yet">{before}</Notice>)}
       {plan && (
         <div className={styles.checks} style={checking || stale ? { opacity: 0.6 } : undefined} data-testid="plan">
           {plan.checks.map((check, index) => (
@@ -67,13 +67,13 @@ export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Pro
           ))}
         </div>
       )}
-      {plan && plan.targets.some((target) => target.groups.length > 0) && <Groups plan={plan} />}
-      {plan && plan.targets.length > 0 && <Targets plan={plan} />}
+      {plan && plan.targets.some((target) => target.groups.length > 0) && <ConsumerGroupTable plan={plan} />}
+      {plan && plan.targets.length > 0 && <TargetPartitions plan={plan} />}
     </Panel>
   );
 }
 
-function Tally({ plan }: { plan: Plan }) {
+function CheckCounts({ plan }: { plan: Plan }) {
   return (
     <span className="row s">
       {(["ok", "warn", "stop"] as const).map((level) => {
@@ -91,7 +91,7 @@ function Tally({ plan }: { plan: Plan }) {
   );
 }
 
-function Targets({ plan }: { plan: Plan }) {
+function TargetPartitions({ plan }: { plan: Plan }) {
   return (
     <div className={styles.targets}>
       {plan.targets.map((target) => (

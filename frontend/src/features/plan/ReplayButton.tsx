@@ -1,27 +1,27 @@
 import type { ReactNode } from "react";
 import { useNavigate } from "react-router";
-import { freshKey, useSelect, type What } from "../../api/replays";
+import { newIdempotencyKey, useCreateSelection, type SelectionRequest } from "../../api/replays";
 import { useMaySend } from "../../api/health";
 import { useKeys } from "../../lib/keys";
 import { Button } from "../../ui/controls";
 
 interface Props {
-  what: What;
+  what: SelectionRequest;
   primary?: boolean;
-  /** Why these cannot be replayed, whoever asks. */
+  /** The reason why these records cannot be replayed by anybody. */
   barred?: string | undefined;
   children: ReactNode;
 }
 
-/** Freezes what is chosen as a selection and goes on to its plan, as the key `r` does; nothing is sent by it. */
+/** Freezes the chosen records as a selection and opens the plan, also with the key `r`. It sends nothing. */
 export function ReplayButton({ what, primary, barred, children }: Props) {
   const may = useMaySend();
   const navigate = useNavigate();
-  const select = useSelect();
+  const select = useCreateSelection();
   const stop = may.allowed ? barred : may.reason;
   const go = () =>
     select.mutate(
-      { what, key: freshKey() },
+      { what, key: newIdempotencyKey() },
       { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) },
     );
   useKeys({ r: () => void (!stop && !select.isPending && go()) });

@@ -33,7 +33,7 @@ const ASKED = { ...NOBODY, asked_by: "ada", asked_at: "2026-11-21T00:00:00Z" };
 type Props = Partial<ComponentProps<typeof SendPanel>>;
 const none = () => undefined;
 
-/** What `look` finds on the panel with these properties, once the reason is given. */
+/** Return the result of `look` on the panel with these properties, after a reason is entered. */
 async function shown<T>(
   props: Props,
   look: (host: HTMLElement) => T | Promise<T>,
@@ -150,7 +150,7 @@ it("what was approved is run", async () => {
 
 const RESOLVE = "resolve each group whose chosen records all pass";
 
-/** What is run when the box about groups is ticked, where there is one. */
+/** Return the started run after the box about groups is ticked, if it exists. */
 async function run(options: Partial<ReplayOptions>, tick = true): Promise<unknown[]> {
   const onRun = vi.fn();
   const send = async (host: HTMLElement) => {
@@ -158,7 +158,7 @@ async function run(options: Partial<ReplayOptions>, tick = true): Promise<unknow
     if (box && tick) await act(() => box.click());
     await act(() => host.querySelector("form")?.requestSubmit());
   };
-  await shown({ options: { ...OPTIONS, ...options }, offerResolving: true, onRun }, send, { reason: "INC-7" });
+  await shown({ options: { ...OPTIONS, ...options }, offerGroupResolution: true, onRun }, send, { reason: "INC-7" });
   return onRun.mock.calls;
 }
 

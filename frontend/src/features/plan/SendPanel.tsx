@@ -5,9 +5,9 @@ import type { Approval, Plan, ReplayOptions } from "../../api/replayTypes";
 import { plural, span } from "../../lib/format";
 import { Button, LinkButton } from "../../ui/controls";
 import { Panel, Strip } from "../../ui/Panel";
-import { Agreeing } from "./Agreeing";
-import { Line } from "./Line";
-import { MoreOptions } from "./MoreOptions";
+import { PlanApproval } from "./PlanApproval";
+import { OptionRow } from "./OptionRow";
+import { AdvancedOptions } from "./AdvancedOptions";
 import styles from "./Plan.module.css";
 
 export const SAFE_RATE = 100;
@@ -17,39 +17,39 @@ interface Props {
   count: number;
   options: ReplayOptions;
   onOptions: (options: ReplayOptions) => void;
-  /** Drafts are offered only where the records may have some. */
+  /** Show the option to send drafts. */
   offerDrafts?: boolean;
-  /** Groups may be resolved by what becomes of the records. */
-  offerResolving?: boolean;
+  /** Show the option to resolve groups whose records all pass. */
+  offerGroupResolution?: boolean;
   busy: boolean;
   error: Error | null;
-  /** Why Run waits, beyond what the plan says. */
+  /** A reason to disable the Replay button, beyond the plan's checks. */
   barred: string | undefined;
   onCheck: () => void;
-  /** `typed` is what the plan wants typed before it is run. */
+  /** `typed` is the confirmation text that the plan asks for. */
   onRun: (reason: string, typed: string, resolveGroups: boolean) => void;
-  /** A second person's agreement, where the plan may need it. */
+  /** The state of a second person's approval, if plans can need one. */
   approval?: Approval | undefined;
-  onAsk?: (reason: string) => void;
+  onRequestApproval?: (reason: string) => void;
   onApprove?: () => void;
   onReject?: (reason: string) => void;
 }
 
-/** How it is sent, and the one button that sends it. */
+/** The form of a replay's options, with the button that starts it. */
 export function SendPanel({
   plan,
   count,
   options,
   onOptions,
   offerDrafts,
-  offerResolving,
+  offerGroupResolution,
   busy,
   error,
   barred,
   onCheck,
   onRun,
   approval,
-  onAsk,
+  onRequestApproval,
   onApprove,
   onReject,
 }: Props) {
@@ -78,8 +78,8 @@ export function SendPanel({
             : word && typed.trim() !== word
               ? `Type ${word} first`
               : undefined));
-  const resolvable = offerResolving === true && !options.shadow && !options.target_cluster;
-  const agreed = approval?.needed === true; // what a second person agrees to is in the plan
+  const resolvable = offerGroupResolution === true && !options.shadow && !options.target_cluster;
+  const agreed = approval?.needed === true; // the approver must see this option, so it is part of the plan
   const resolving = agreed ? (options.resolve_groups ?? false) : resolves;
   const speed = own ? "own" : options.rate === 0 ? "none" : "safe";
   const target = options.shadow ? "shadow" : other ? "other" : "origin";
@@ -95,7 +95,7 @@ export function SendPanel({
       aside={
         <span className="s t3">
           {options.rate > 0
-            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it`
+            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, unless the replay pauses`
             : "as fast as the broker accepts records"}
         </span>
       }
@@ -105,11 +105,11 @@ export function SendPanel({
         onSubmit={(event) => {
           event.preventDefault();
           if (!plan || stop) return;
-          if (asks) onAsk?.(reason.trim());
+          if (asks) onRequestApproval?.(reason.trim());
           else onRun(reason.trim(), typed.trim(), resolvable && resolving);
         }}
       >
-        <Line label="Target">
+        <OptionRow label="Target">
           <Radio.Group aria-label="Target" value={target} onChange={turn}>
             <div className={styles.choices}>
               <Radio size="xs" value="origin" label="origin topic" disabled={!may.allowed} />
@@ -129,8 +129,8 @@ export function SendPanel({
               classNames={{ input: styles.input! }}
             />
           )}
-        </Line>
-        <Line label="Speed">
+        </OptionRow>
+        <OptionRow label="Speed">
           <Radio.Group
             aria-label="Speed"
             value={speed}
@@ -141,7 +141,7 @@ export function SendPanel({
           >
             <div className={styles.choices}>
               <Radio size="xs" value="safe" label={`${SAFE_RATE} / s, safe`} disabled={!may.allowed} />
-              <Radio size="xs" value="own" label="own limit" disabled={!may.allowed} />
+              <Radio size="xs" value="own" label="custom limit" disabled={!may.allowed} />
               <Radio size="xs" value="none" label="no limit" disabled={!may.allowed} />
             </div>
           </Radio.Group>
@@ -162,43 +162,43 @@ export function SendPanel({
               classNames={{ input: styles.input! }}
             />
           )}
-        </Line>
+        </OptionRow>
         {offerDrafts && (
-          <Line label="Drafts">
+          <OptionRow label="Drafts">
             <Checkbox
               size="xs"
               label={
                 plan
-                  ? `send my drafts where there are some: ${plan.edited} edited`
-                  : "send my drafts where there are some"
+                  ? `send my drafts in place of the original records: ${plan.edited} edited`
+                  : "send my drafts in place of the original records"
               }
               checked={options.use_fixes}
               disabled={!may.allowed}
               onChange={(event) => set({ use_fixes: event.currentTarget.checked })}
             />
-          </Line>
+          </OptionRow>
         )}
         {!more && options.steps !== undefined && (
-          <Line label="Canary">
-            <span className="s">{canaryWords(options)}</span>
-          </Line>
+          <OptionRow label="Canary">
+            <span className="s">{canarySummary(options)}</span>
+          </OptionRow>
         )}
-        {more && <MoreOptions options={options} disabled={!may.allowed} set={set} />}
-        <Line label="Headers">
+        {more && <AdvancedOptions options={options} disabled={!may.allowed} set={set} />}
+        <OptionRow label="Headers">
           <span className="s">
             {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}
             {plan ? (
-              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} left off</span>
+              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} removed</span>
             ) : (
-              "those of the dead letter left off"
+              "dead letter headers removed"
             )}
           </span>
           <span className="s">
             <LinkButton onClick={() => setMore(!more)}>{more ? "Fewer options" : "More options"}</LinkButton>
           </span>
-        </Line>
+        </OptionRow>
         {plan && resolvable && (
-          <Line label="Groups">
+          <OptionRow label="Groups">
             <Checkbox
               size="xs"
               label="resolve each group whose chosen records all pass"
@@ -208,10 +208,10 @@ export function SendPanel({
                 agreed ? set({ resolve_groups: event.currentTarget.checked }) : setResolves(event.currentTarget.checked)
               }
             />
-          </Line>
+          </OptionRow>
         )}
         {!asked && (
-          <Line label="Reason">
+          <OptionRow label="Reason">
             <TextInput
               aria-label="Reason"
               value={reason}
@@ -220,10 +220,10 @@ export function SendPanel({
               onChange={(event) => setReason(event.currentTarget.value)}
               classNames={{ input: styles.input! }}
             />
-          </Line>
+          </OptionRow>
         )}
         {plan && word && (
-          <Line label="Confirm">
+          <OptionRow label="Confirm">
             <TextInput
               aria-label={`Type ${word}`}
               value={typed}
@@ -232,11 +232,11 @@ export function SendPanel({
               onChange={(event) => setTyped(event.currentTarget.value)}
               classNames={{ input: styles.input! }}
             />
-          </Line>
+          </OptionRow>
         )}
         {error && <Strip tone="failed">{error.message}</Strip>}
         {plan && approval?.needed && (
-          <Agreeing
+          <PlanApproval
             approval={approval}
             busy={busy}
             error={error}
@@ -274,8 +274,8 @@ export function SendPanel({
   );
 }
 
-function canaryWords({ steps = [], breaker_percent }: ReplayOptions): string {
+function canarySummary({ steps = [], breaker_percent }: ReplayOptions): string {
   const pause =
     breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
-  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, outcomes awaited between` : "none, all at once"}${pause}`;
+  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, waits for outcomes after each step` : "none, all at once"}${pause}`;
 }

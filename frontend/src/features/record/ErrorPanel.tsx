@@ -25,7 +25,7 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
       {exception && exception.chain.length > 0 ? (
         <div className={styles.frames}>
           {exception.chain.map((cause, index) => (
-            <Cause key={index} cause={cause} first={index === 0} />
+            <ExceptionCause key={index} cause={cause} first={index === 0} />
           ))}
         </div>
       ) : exception?.class || exception?.message ? (
@@ -39,7 +39,7 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function Cause({ cause, first }: { cause: ExceptionView["chain"][number]; first: boolean }) {
+function ExceptionCause({ cause, first }: { cause: ExceptionView["chain"][number]; first: boolean }) {
   const [open, setOpen] = useState(false);
   const own = cause.frames.filter((frame) => frame.application);
   const shown = open ? cause.frames : own.slice(0, 4);

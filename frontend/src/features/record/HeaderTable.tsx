@@ -2,15 +2,15 @@ import type { Header } from "../../api/types";
 import { fromBase64, hex } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
 import { Notice } from "../../ui/Panel";
-import { Withheld } from "../../ui/Withheld";
+import { WithheldNotice } from "../../ui/WithheldNotice";
 import styles from "./Record.module.css";
 
-/** Headers in their order, duplicates and nulls included. */
+/** Headers in record order. Kafka allows duplicate names and null values. */
 export function HeaderTable({ headers }: { headers: readonly Header[] }) {
   if (headers.length === 0) return <Notice title="The record has no headers" />;
   return (
     <>
-      {headers.some((header) => header.withheld) && <Withheld />}
+      {headers.some((header) => header.withheld) && <WithheldNotice />}
       <table className={styles.headers}>
         <thead>
           <tr>
@@ -23,7 +23,7 @@ export function HeaderTable({ headers }: { headers: readonly Header[] }) {
           {headers.map((header, index) => (
             <tr key={index}>
               <td className="mono">{header.name}</td>
-              <td className="mono">{shown(header)}</td>
+              <td className="mono">{headerValue(header)}</td>
               <td className="num t3">{header.is_null ? "null" : bytes(header.size)}</td>
             </tr>
           ))}
@@ -33,7 +33,7 @@ export function HeaderTable({ headers }: { headers: readonly Header[] }) {
   );
 }
 
-function shown(header: Header) {
+function headerValue(header: Header) {
   if (header.is_null) return <span className="t3">null</span>;
   if (header.withheld) return <span className="t3">withheld</span>;
   if (header.text !== null) return header.text;

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import type { DeadLetter } from "../../api/types";
 import { recordsWith, type Field } from "../../lib/filter";
 
-/** The facts without a place of their own, as the end of a sentence; each leads to the records that share it. */
+/** Further facts as the end of a sentence; each links to the records with the same value. */
 export function LetterFacts({ facts }: { facts: DeadLetter["facts"] }) {
   return facts.map(({ name, label, value }) => (
     <Fragment key={name}>

@@ -1,18 +1,18 @@
 import { useMemo, useState } from "react";
 import { bytesUrl } from "../../api/deadLetters";
 import type { DeadLetter, ParseError, Payload } from "../../api/types";
-import { broken, cells, fromBase64, nearStart, wrapped, type Cell, type Line } from "../../lib/bytes";
+import { prettyLines, cells, fromBase64, nearStart, wrappedLines, type Cell, type Line } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { Notice } from "../../ui/Panel";
-import { Withheld } from "../../ui/Withheld";
+import { WithheldNotice } from "../../ui/WithheldNotice";
 import { HexRows } from "./HexView";
 import styles from "./Record.module.css";
 
 const WIDTH = 100;
 const LINES = 300;
 
-/** A payload's own characters with their byte offsets; the byte where parsing stopped is marked. */
+/** A payload as text with byte offsets; the byte where parsing stopped is marked. */
 export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value" | "key" | "context" }) {
   const payload = letter[part];
   const [folded, setFolded] = useState(true);
@@ -20,7 +20,7 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
   const data = useMemo(() => (payload.base64 ? fromBase64(payload.base64) : new Uint8Array()), [payload.base64]);
   const all = useMemo(() => cells(data), [data]);
   const lines = useMemo(
-    () => (payload.json && folded ? broken(all, WIDTH) : wrapped(all, WIDTH)),
+    () => (payload.json && folded ? prettyLines(all, WIDTH) : wrappedLines(all, WIDTH)),
     [all, payload.json, folded],
   );
   if (payload.is_null)
@@ -47,13 +47,13 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
     );
   if (payload.size === 0)
     return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
-  if (payload.withheld) return <Withheld size={bytes(payload.size)} />;
+  if (payload.withheld) return <WithheldNotice size={bytes(payload.size)} />;
   const error = payload.parse_error;
   const near = error ? nearStart(data, error.byte) : 0;
   return (
     <>
       <div className={styles.tools}>
-        <span>{decoder(payload, all)}</span>
+        <span>{decodingNote(payload, all)}</span>
         {payload.json && (
           <LinkButton onClick={() => setFolded(!folded)}>
             {folded ? "Show as it was sent" : "Add line breaks"}
@@ -120,7 +120,7 @@ function TextLine({ line, error, near, size }: { line: Line; error: ParseError |
         <div className={styles.line}>
           <i />
           <span
-            className={styles.say}
+            className={styles.errorMessage}
             style={{
               paddingLeft: `min(${Math.max(0, line.cells.filter((cell) => cell.at < error.byte).length)}ch, 55%)`,
             }}
@@ -155,7 +155,7 @@ function pieces(
   return out;
 }
 
-function decoder(payload: Payload, all: readonly Cell[]): string {
+function decodingNote(payload: Payload, all: readonly Cell[]): string {
   if (payload.json) return "JSON, shown character by character as sent; line breaks are added for reading only";
   const invalid = all.filter((cell) => cell.invalid).length;
   if (invalid > 0) return `Text with ${invalid} byte${invalid === 1 ? "" : "s"} that are not UTF-8, shown as they are`;

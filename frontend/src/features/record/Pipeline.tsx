@@ -4,7 +4,7 @@ import { shortClass } from "../../lib/stages";
 import { Glyph, Notice, join } from "../../ui/Panel";
 import styles from "./Record.module.css";
 
-/** The stages that the record went through, the failing one marked. */
+/** The stages of the record's pipeline; the failed stage is marked. */
 export function Pipeline({ letter }: { letter: DeadLetter }) {
   if (letter.stages.length === 0)
     return (
@@ -14,9 +14,9 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
           : "The dead letter itself cannot be read."}
       </Notice>
     );
-  const place = placeOf(letter);
+  const place = originOf(letter);
   return (
-    <div className={styles.pipe} role="group" tabIndex={0} aria-label="Stages">
+    <div className={styles.pipeline} role="group" tabIndex={0} aria-label="Stages">
       <div className={join(styles.stage, styles.origin)}>
         <div className={styles.type}>{letter.source ? "SOURCE" : "ORIGIN"}</div>
         <div className="b cut" title={place.name ?? undefined}>
@@ -25,24 +25,24 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
         <div className="mono t3 cut">{place.position ?? "position unknown"}</div>
       </div>
       {letter.stages.map((stage) => (
-        <Stage key={stage.index} stage={stage} letter={letter} />
+        <PipelineStage key={stage.index} stage={stage} letter={letter} />
       ))}
     </div>
   );
 }
 
-/** Where the record came from: a topic's partition and offset, or what a source calls them. */
-function placeOf({ source, origin_topic, origin_partition, origin_offset }: DeadLetter) {
+/** Return the record's origin: topic, partition and offset, or the source connector's partition and offset. */
+function originOf({ source, origin_topic, origin_partition, origin_offset }: DeadLetter) {
   if (!source)
     return {
       name: origin_topic,
       position: origin_partition === null ? null : `${origin_partition} / ${count(origin_offset)}`,
     };
-  const told = (rows: NamedText[]) => rows.map(({ value }) => value).join(" / ") || null;
-  return { name: told(source.partition), position: told(source.offset) };
+  const joined = (rows: NamedText[]) => rows.map(({ value }) => value).join(" / ") || null;
+  return { name: joined(source.partition), position: joined(source.offset) };
 }
 
-function Stage({ stage, letter }: { stage: StageView; letter: DeadLetter }) {
+function PipelineStage({ stage, letter }: { stage: StageView; letter: DeadLetter }) {
   return (
     <div
       className={join(styles.stage, stage.state !== "passed" && styles[stage.state])}
@@ -59,12 +59,12 @@ function Stage({ stage, letter }: { stage: StageView; letter: DeadLetter }) {
         {stage.state === "not_reached" && <span className={styles.blank} />}
       </div>
       <div className="b cut">{stage.class ? shortClass(stage.class) : stage.type}</div>
-      <div className={join("s t3 cut", styles.note)}>{note(stage, letter)}</div>
+      <div className={join("s t3 cut", styles.note)}>{stageNote(stage, letter)}</div>
     </div>
   );
 }
 
-function note(stage: StageView, letter: DeadLetter): string {
+function stageNote(stage: StageView, letter: DeadLetter): string {
   if (stage.state === "passed") return "passed";
   if (stage.state === "not_reached") return "not reached";
   const retries = letter.attempt ? plural(letter.attempt, "retry", "retries") : "no retry";

@@ -4,38 +4,40 @@ import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
 import { useReplaysOf } from "../../api/fixes";
 import { useMayEdit, useMayNotRead } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
-import { askFilter, readFilter, writeFilter } from "../../lib/filter";
+import { apiQuery, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { useNow, useZone } from "../../lib/zone";
-import { Broken } from "../../ui/Broken";
+import { LoadError } from "../../ui/LoadError";
 import { Button, MenuButton } from "../../ui/controls";
-import { copied } from "../../ui/Copy";
-import { Bones, Chip, PageHead, Panel, Strip } from "../../ui/Panel";
-import { KeyText } from "../../ui/Withheld";
+import { copyText } from "../../ui/CopyField";
+import { SkeletonRows, Chip, PageHead, Panel, Strip } from "../../ui/Panel";
+import { KeyText } from "../../ui/WithheldNotice";
 import { useTitle } from "../../ui/useTitle";
-import { DisposedStrip } from "../disposing/DisposedStrip";
-import { SetAside } from "../disposing/SetAside";
-import { disposedWord } from "../disposing/words";
+import { disposalLabel } from "../disposals/decisions";
+import { DisposalMenu } from "../disposals/DisposalMenu";
+import { DisposalStrip } from "../disposals/DisposalStrip";
 import { ReplayButton } from "../plan/ReplayButton";
 import { RetentionPanel } from "../retention/RetentionPanel";
 import { ErrorPanel } from "./ErrorPanel";
+import { GroupCard } from "./GroupCard";
 import { LetterFacts } from "./LetterFacts";
-import { Payloads } from "./Payloads";
+import { NeighbourPanel } from "./NeighbourPanel";
+import { PayloadTabs } from "./PayloadTabs";
 import { Pipeline } from "./Pipeline";
-import { ReadingPanel } from "./ReadingPanel";
+import { DialectPanel } from "./DialectPanel";
 import styles from "./Record.module.css";
 import { SourcePanel } from "./SourcePanel";
-import { GroupCard, NeighbourPanel, TimelinePanel } from "./Side";
+import { TimelinePanel } from "./TimelinePanel";
 
-/** Why did this one fail, at which stage and byte, and what stood beside it? */
+/** The page of one dead letter: pipeline, payload, error and neighbours. */
 export function Record() {
   const { id = "" } = useParams();
   const [params] = useSearchParams();
   const navigate = useNavigate();
   const filter = readFilter(params);
   const address = writeFilter(filter).toString();
-  const { data: letter, error, isPlaceholderData } = useDeadLetter(id, askFilter(filter));
+  const { data: letter, error, isPlaceholderData } = useDeadLetter(id, apiQuery(filter));
   const open = (other: number | null | undefined) =>
     other && navigate(`/records/${other}?${address}`, { replace: true });
   useKeys({
@@ -49,19 +51,19 @@ export function Record() {
     return (
       <Panel>
         {error ? (
-          <Broken title="This record could not be loaded" error={error}>
+          <LoadError title="This record could not be loaded" error={error}>
             <Button to={`/records?${address}`}>Back to the records</Button>
-          </Broken>
+          </LoadError>
         ) : (
-          <Bones rows={10} />
+          <SkeletonRows rows={10} />
         )}
       </Panel>
     );
   }
   return (
     <div style={isPlaceholderData ? { opacity: 0.6 } : undefined}>
-      <Head letter={letter} onOpen={open} />
-      <Decided letter={letter} />
+      <RecordHeader letter={letter} onOpen={open} />
+      <RecordDisposal letter={letter} />
       {!letter.readable && (
         <Strip tone="warn">The format of this dead letter is unknown. Its original bytes are shown below.</Strip>
       )}
@@ -71,10 +73,10 @@ export function Record() {
       </Panel>
       <div className={styles.body}>
         <div style={{ minWidth: 0 }}>
-          <Payloads key={letter.id} letter={letter} />
+          <PayloadTabs key={letter.id} letter={letter} />
           <SourcePanel letter={letter} />
           <ErrorPanel letter={letter} />
-          <ReadingPanel letter={letter} />
+          <DialectPanel letter={letter} />
         </div>
         <div className={styles.side}>
           <RetentionPanel letter={letter} />
@@ -87,13 +89,13 @@ export function Record() {
   );
 }
 
-/** What was decided about it instead of a replay, if something was. */
-function Decided({ letter }: { letter: DeadLetter }) {
+/** The disposal of the record, if there is one. */
+function RecordDisposal({ letter }: { letter: DeadLetter }) {
   const disposal = useReplaysOf(letter.id).data?.disposal;
-  return disposal ? <DisposedStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
+  return disposal ? <DisposalStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
 }
 
-function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | null) => void }) {
+function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | null) => void }) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const { previous, next } = letter.neighbours;
@@ -105,7 +107,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
       title={
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
           <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
-          <CopyName text={name.replaceAll(" ", "")} />
+          <CopyNameButton text={name.replaceAll(" ", "")} />
           <Chip tone="failed">✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
         </div>
       }
@@ -141,25 +143,25 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
     >
       <span className={styles.nav}>
         <Button
-          barred={previous ? undefined : "This is the first one that matches"}
+          barred={previous ? undefined : "This is the first matching record"}
           onClick={() => onOpen(previous)}
-          title="The one above (k)"
+          title="Previous record (k)"
         >
           <span className="row" style={{ gap: 6 }}>
             ‹ <kbd>k</kbd>
           </span>
         </Button>
         <Button
-          barred={next ? undefined : "This is the last one that matches"}
+          barred={next ? undefined : "This is the last matching record"}
           onClick={() => onOpen(next)}
-          title="The one below (j)"
+          title="Next record (j)"
         >
           <span className="row" style={{ gap: 6 }}>
             <kbd>j</kbd> ›
           </span>
         </Button>
       </span>
-      <Acts letter={letter} />
+      <RecordActions letter={letter} />
       {barred ? (
         <Button barred={barred}>Download exact bytes ▾</Button>
       ) : (
@@ -177,27 +179,28 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
   );
 }
 
-/** Why there are no bytes to send. */
-const LOST: Partial<Record<DeadLetter["original"], string>> = {
+/** The reasons for missing bytes. */
+const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
   expired: "expired",
   unknown: "unknown",
   forbidden: "not fetched: not allowed",
 };
 
-/** Actions on a record; one whose bytes are gone says so. */
-function Acts({ letter }: { letter: DeadLetter }) {
+/** The actions on a record. They stay visible and disabled if its bytes are missing. */
+function RecordActions({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
-  const gone = LOST[letter.original] && `Cannot be replayed: ${LOST[letter.original]}`;
+  const gone = MISSING_BYTES[letter.original] && `Cannot be replayed: ${MISSING_BYTES[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
-  const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
-  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left
+  const aside = disposal ? `${disposalLabel(disposal.kind)}: restore it first` : undefined;
+  // A source record needs no bytes from Kafka: the fix runs through its remaining stages.
+  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason;
   return (
     <>
-      <SetAside
+      <DisposalMenu
         key={`aside ${letter.id}`}
         what={{ ids: [letter.id] }}
-        of="this record"
-        only={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]}
+        subject="this record"
+        decisions={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]}
       />
       <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone ?? aside}>
         <span className="row" style={{ gap: 6 }}>
@@ -217,13 +220,13 @@ function Acts({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function CopyName({ text }: { text: string }) {
+function CopyNameButton({ text }: { text: string }) {
   const [said, setSaid] = useState("Copy");
   return (
     <Button
       kind="quiet"
       small
-      onClick={() => void copied(text).then((done) => setSaid(done ? "Copied" : "Select and copy it"))}
+      onClick={() => void copyText(text).then((done) => setSaid(done ? "Copied" : "Select and copy it"))}
     >
       {said}
     </Button>

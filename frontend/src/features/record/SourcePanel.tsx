@@ -1,9 +1,9 @@
 import type { DeadLetter } from "../../api/types";
 import { Facts, Panel } from "../../ui/Panel";
-import { Withheld } from "../../ui/Withheld";
+import { WithheldNotice } from "../../ui/WithheldNotice";
 import styles from "./Record.module.css";
 
-/** Where a source connector read the record, and what it read. */
+/** The source partition, source offset and content of a source connector's record. */
 export function SourcePanel({ letter }: { letter: DeadLetter }) {
   const { source } = letter;
   if (!source) return null;
@@ -44,9 +44,9 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
         </p>
         <Facts rows={rows.map(([name, value]) => [name, value])} />
       </div>
-      {source.withheld && <Withheld />}
+      {source.withheld && <WithheldNotice />}
       {source.value !== null && (
-        <pre className={styles.trace} role="group" tabIndex={0} aria-label="What was read">
+        <pre className={styles.trace} role="group" tabIndex={0} aria-label="Source record content">
           {source.value}
         </pre>
       )}

@@ -1,10 +1,10 @@
 import { Popover } from "@mantine/core";
 import { useState } from "react";
 import { LinkButton } from "../../ui/controls";
-import { COLUMNS, USUAL } from "./columns";
+import { COLUMNS, DEFAULT_COLUMNS } from "./columns";
 import styles from "./Records.module.css";
 
-/** Chooses what the list shows of each record; at least one column stays. */
+/** A menu that shows and hides columns; at least one stays. */
 export function ColumnMenu({
   columns,
   onChange,
@@ -15,7 +15,7 @@ export function ColumnMenu({
   const [open, setOpen] = useState(false);
   const toggle = (id: string) => {
     const next = COLUMNS.filter((one) => (one.id === id) !== columns.includes(one.id)).map((one) => one.id);
-    if (next.length > 0) onChange(next.join() === USUAL.join() ? USUAL : next);
+    if (next.length > 0) onChange(next.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : next);
   };
   return (
     <Popover
@@ -27,19 +27,21 @@ export function ColumnMenu({
       trapFocus
     >
       <Popover.Target>
-        <button type="button" className={styles.chooser} onClick={() => setOpen(!open)}>
+        <button type="button" className={styles.columnButton} onClick={() => setOpen(!open)}>
           Columns
         </button>
       </Popover.Target>
       <Popover.Dropdown p={0} aria-label="Columns">
-        <div className={styles.choose}>
+        <div className={styles.columnList}>
           {COLUMNS.map(({ id, name }) => (
             <label key={id}>
               <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} />
               {name}
             </label>
           ))}
-          {columns !== USUAL && <LinkButton onClick={() => onChange(USUAL)}>Reset columns</LinkButton>}
+          {columns !== DEFAULT_COLUMNS && (
+            <LinkButton onClick={() => onChange(DEFAULT_COLUMNS)}>Reset columns</LinkButton>
+          )}
         </div>
       </Popover.Dropdown>
     </Popover>

@@ -2,22 +2,22 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import type { FacetValue, Facets } from "../../api/types";
 import { FIELDS } from "../../lib/fields";
-import { stands, toggle, type Field, type Filter } from "../../lib/filter";
+import { clauseState, toggle, type Field, type Filter } from "../../lib/filter";
 import { count } from "../../lib/format";
 import { replayStateWords } from "../../lib/states";
 import { LinkButton } from "../../ui/controls";
-import { Bones, join } from "../../ui/Panel";
-import { faultOf } from "./fault";
+import { SkeletonRows, join } from "../../ui/Panel";
+import { queryErrorOf } from "./queryError";
 import styles from "./Records.module.css";
 
 const SHOWN = 10;
-// Numbers stand last, because they say little alone.
-const RAIL = FIELDS.filter((one) => one.facet !== undefined).sort(
+// Numeric facets come last, because a number alone says little.
+const FACET_FIELDS = FIELDS.filter((one) => one.facet !== undefined).sort(
   (one, other) => Number(one.kind === "number") - Number(other.kind === "number") || one.facet! - other.facet!,
 );
-const PROSE: ReadonlySet<Field> = new Set<Field>(["group", "connector", "replay_state"]);
+const PROPORTIONAL_FIELDS: ReadonlySet<Field> = new Set<Field>(["group", "connector", "replay_state"]);
 
-/** What the matching records are made of; a click includes a value, an Alt-click excludes it. */
+/** The counts of matching records by field. A click includes a value, an Alt-click excludes it. */
 export function FacetRail({
   asked,
   filter,
@@ -28,11 +28,11 @@ export function FacetRail({
   onChange: (filter: Filter) => void;
 }) {
   const { data: facets, error, isPlaceholderData: isStale, fetchStatus } = asked;
-  if (faultOf(error)) return null;
+  if (queryErrorOf(error)) return null;
   if (!facets || isStale) {
     if (fetchStatus === "idle")
       return <p className="s t3">{error ? `The facets could not be loaded: ${error.message}` : "Not counted"}</p>;
-    if (!facets) return <Bones rows={12} height={16} />;
+    if (!facets) return <SkeletonRows rows={12} height={16} />;
   }
   return (
     <div className={join(isStale && styles.stale)} aria-busy={isStale}>
@@ -42,7 +42,7 @@ export function FacetRail({
           of the newest {count(facets.of)} matching{facets.partial && "; stopped at 2 s"}
         </p>
       )}
-      {RAIL.map(({ name: field, label }) => {
+      {FACET_FIELDS.map(({ name: field, label }) => {
         const values = facets.facets[field] ?? [];
         return (
           values.length > 0 && (
@@ -50,7 +50,7 @@ export function FacetRail({
               key={field}
               field={field}
               title={label}
-              mono={!PROSE.has(field)}
+              mono={!PROPORTIONAL_FIELDS.has(field)}
               values={values}
               filter={filter}
               onChange={onChange}
@@ -94,7 +94,7 @@ function Facet({
       <h3>{title}</h3>
       {all && (
         <input
-          className={styles.part}
+          className={styles.facetSearch}
           value={part}
           aria-label={`Find a value of ${title}`}
           placeholder="Find…"
@@ -103,12 +103,12 @@ function Facet({
       )}
       {(all ? alike : values.slice(0, SHOWN)).map((one) => {
         const value = String(one.value ?? "");
-        const place = stands(filter, field, value);
+        const place = clauseState(filter, field, value);
         return (
           <button
             key={value}
             type="button"
-            className={join(styles.value, place === "in" && styles.picked, place === "out" && styles.banned)}
+            className={join(styles.value, place === "in" && styles.included, place === "out" && styles.excluded)}
             title={`${labelOf(field, one)}: click to include, Alt-click to exclude`}
             aria-pressed={place !== null}
             onClick={(event) => value && onChange(toggle(filter, field, value, event.altKey))}

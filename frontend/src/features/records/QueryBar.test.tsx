@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readFilter, writeFilter, type Filter } from "../../lib/filter";
 import { settle } from "../../testing";
 import { QueryBar } from "./QueryBar";
-import { SavedMenu } from "./SavedMenu";
+import { SavedSearchMenu } from "./SavedSearchMenu";
 
 let root: Root;
 let filter: Filter;
@@ -17,7 +17,7 @@ function Bar({ query }: { query: string }) {
   const change = (next: Filter) => (setNow(readFilter(writeFilter(next))), (filter = next));
   return (
     <>
-      <SavedMenu filter={now} onChange={change} />
+      <SavedSearchMenu filter={now} onChange={change} />
       <QueryBar filter={now} groupLabels={new Map()} error={null} input={input} onChange={change}>
         {null}
       </QueryBar>

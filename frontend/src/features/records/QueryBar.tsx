@@ -1,32 +1,32 @@
 import { useState, type ReactNode, type RefObject } from "react";
-import { keptQuery, queryOf, typed, type Clause, type Filter } from "../../lib/filter";
-import { pieces, unit } from "../../lib/query";
+import { savedQuery, queryOf, withTyped, type Clause, type Filter } from "../../lib/filter";
+import { splitClauses, toUtf16Index } from "../../lib/query";
 import { RANGES, boundWords } from "../../lib/ranges";
 import { useZone } from "../../lib/zone";
 import { join } from "../../ui/Panel";
-import { QueryChip } from "./QueryChip";
+import { ClauseChip } from "./ClauseChip";
 import { QueryInput } from "./QueryInput";
-import { faultOf, type Fault } from "./fault";
+import { queryErrorOf, type QueryError } from "./queryError";
 import styles from "./QueryBar.module.css";
-import { rememberSearch } from "./recent";
+import { rememberSearch } from "./recentSearches";
 
 interface Props {
   filter: Filter;
   groupLabels: Map<string, string>;
-  /** Why the server did not answer, if it did not. */
+  /** The error of the last request. */
   error: Error | null;
   onChange: (filter: Filter) => void;
   children: ReactNode;
   input: RefObject<HTMLInputElement | null>;
 }
 
-/** The query as chips, and a line to type more of it; a query that the server can't take is marked at its fault. */
+/** The query as chips with an input for more clauses; a syntax error is marked in its chip. */
 export function QueryBar({ filter, groupLabels, error, onChange, children, input }: Props) {
   const [text, setText] = useState("");
   const { zone } = useZone();
-  const wrong = faultOf(error);
+  const queryError = queryErrorOf(error);
   const without = (clause: Clause) => ({ ...filter, clauses: filter.clauses.filter((one) => one !== clause) });
-  const switched = (clause: Clause) => ({
+  const toggled = (clause: Clause) => ({
     ...filter,
     clauses: filter.clauses.map((one) => (one === clause ? { ...one, off: !one.off } : one)),
   });
@@ -37,33 +37,33 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
   };
   const commit = () => {
     if (!text.trim()) return;
-    const next = typed(filter, text, zone);
+    const next = withTyped(filter, text, zone);
     onChange(next);
     setText("");
-    rememberSearch(keptQuery(next));
+    rememberSearch(savedQuery(next));
   };
-  const places = chipPlaces(filter);
+  const starts = clauseStarts(filter);
   return (
     <>
       <form className={styles.query} role="search" onSubmit={(event) => (event.preventDefault(), commit())}>
         {filter.clauses.map((clause, index) => (
-          <QueryChip
+          <ClauseChip
             key={index}
             clause={clause}
             groupLabels={groupLabels}
-            fault={wrong && partOf(queryOf(filter), places.get(clause), wrong)}
-            onSwitch={() => onChange(switched(clause))}
+            errorRange={queryError && errorRange(queryOf(filter), starts.get(clause), queryError)}
+            onToggle={() => onChange(toggled(clause))}
             onEdit={() => edit(clause)}
-            onDrop={() => onChange(without(clause))}
+            onRemove={() => onChange(without(clause))}
           />
         ))}
-        <TimeToken filter={filter} onChange={onChange} />
+        <TimeRangeSelect filter={filter} onChange={onChange} />
         <QueryInput
           ref={input}
           value={text}
           onChange={setText}
           onCommit={commit}
-          onTakeBack={() => {
+          onEditLast={() => {
             const last = filter.clauses.at(-1);
             if (last) edit(last);
           }}
@@ -71,16 +71,16 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
         <kbd>/</kbd>
         {children}
       </form>
-      {wrong && (
-        <p className={join("s failed", styles.sentence)} role="alert">
-          {wrong.sentence}
+      {queryError && (
+        <p className={join("s failed", styles.errorText)} role="alert">
+          {queryError.sentence}
         </p>
       )}
     </>
   );
 }
 
-function TimeToken({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
+function TimeRangeSelect({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
   const { zone } = useZone();
   const relative = filter.to === "now" && RANGES.some((one) => `now-${one.value}` === filter.from);
   return (
@@ -109,18 +109,22 @@ function TimeToken({ filter, onChange }: { filter: Filter; onChange: (filter: Fi
   );
 }
 
-/** Where each chip stands in the query that is asked. */
-function chipPlaces(filter: Filter): Map<Clause, number> {
+/** Return the start of each active clause in the query text, in UTF-16 units. */
+function clauseStarts(filter: Filter): Map<Clause, number> {
   const asked = filter.clauses.filter((clause) => !clause.off);
   let start = 0;
   return new Map(asked.map((clause) => [clause, (start += clause.text.length + 1) - clause.text.length - 1]));
 }
 
-/** The part of a chip's text that the fault covers; null where it covers none. */
-function partOf(query: string, start: number | undefined, fault: Fault): { start: number; end: number } | null {
+/** Return the part of a clause that the error covers, or null. */
+function errorRange(
+  query: string,
+  start: number | undefined,
+  fault: QueryError,
+): { start: number; end: number } | null {
   if (start === undefined) return null;
-  const length = pieces(query).find((piece) => piece.start === start)?.text.length ?? 0;
-  const from = Math.max(0, unit(query, fault.start) - start);
-  const to = Math.min(length, unit(query, fault.end) - start);
+  const length = splitClauses(query).find((piece) => piece.start === start)?.text.length ?? 0;
+  const from = Math.max(0, toUtf16Index(query, fault.start) - start);
+  const to = Math.min(length, toUtf16Index(query, fault.end) - start);
   return from < to ? { start: from, end: to } : null;
 }

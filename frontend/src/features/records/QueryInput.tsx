@@ -1,10 +1,10 @@
 import { useId, useState, type KeyboardEvent, type Ref } from "react";
 import { useCompletion } from "../../api/searches";
-import { character, unit } from "../../lib/query";
+import { toCharacterIndex, toUtf16Index } from "../../lib/query";
 import { join } from "../../ui/Panel";
 import styles from "./QueryBar.module.css";
 
-/** Keys that move the cursor and change nothing. */
+/** Keys that move the cursor without changing the text. */
 const MOVES = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
 
 interface Props {
@@ -12,18 +12,18 @@ interface Props {
   value: string;
   onChange: (text: string) => void;
   onCommit: () => void;
-  /** Backspace before the first character. */
-  onTakeBack: () => void;
+  /** Called for Backspace in an empty input. */
+  onEditLast: () => void;
 }
 
-/** The line to type in, with what may stand at its cursor below it. */
-export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props) {
+/** The query input with completions for the text at the cursor. */
+export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props) {
   const [cursor, setCursor] = useState(0);
   const [open, setOpen] = useState(false);
   const [chosen, setChosen] = useState(-1);
   const list = useId();
   const at = Math.min(cursor, value.length);
-  const { data, isPlaceholderData: isStale } = useCompletion(value, character(value, at), open);
+  const { data, isPlaceholderData: isStale } = useCompletion(value, toCharacterIndex(value, at), open);
   const items = open ? (data?.items ?? []) : [];
   const picked = items[chosen];
   const look = (input: HTMLInputElement) => {
@@ -32,15 +32,15 @@ export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props
     setChosen(-1);
   };
   const take = (text: string) => {
-    if (!data || isStale) return; // its places are those of an earlier text
-    const head = value.slice(0, unit(value, data.start)) + text + (/[:.]$/.test(text) ? "" : " ");
-    onChange(head + value.slice(unit(value, data.end)).trimStart());
+    if (!data || isStale) return; // its offsets belong to an earlier text
+    const head = value.slice(0, toUtf16Index(value, data.start)) + text + (/[:.]$/.test(text) ? "" : " ");
+    onChange(head + value.slice(toUtf16Index(value, data.end)).trimStart());
     setCursor(head.length);
     setOpen(/[:.]$/.test(text));
     setChosen(-1);
   };
   const press = (event: KeyboardEvent<HTMLInputElement>) => {
-    if (event.nativeEvent.isComposing) return; // the key is the input method's
+    if (event.nativeEvent.isComposing) return; // the input method uses this key
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by !== undefined && items.length > 0) {
       event.preventDefault();
@@ -54,10 +54,10 @@ export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props
       onCommit();
     } else if (event.key === "Escape" && open) setOpen(false);
     else if (event.key === "Escape") event.currentTarget.blur();
-    else if (event.key === "Backspace" && value === "") onTakeBack();
+    else if (event.key === "Backspace" && value === "") onEditLast();
   };
   return (
-    <span className={styles.typing}>
+    <span className={styles.inputBox}>
       <input
         ref={ref}
         value={value}

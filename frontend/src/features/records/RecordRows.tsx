@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import type { DeadLetterRow } from "../../api/types";
 import { useZone } from "../../lib/zone";
 import { join } from "../../ui/Panel";
-import { COLUMNS, USUAL, gridOf, type Column } from "./columns";
+import { COLUMNS, DEFAULT_COLUMNS, gridOf, type Column } from "./columns";
 import styles from "./Records.module.css";
 
 interface Props {
@@ -13,9 +13,9 @@ interface Props {
   at: string | null;
   address: string;
   ticked: ReadonlySet<number>;
-  /** The ids of those that are shown. */
+  /** The ids of the visible columns. */
   columns: readonly string[];
-  /** Ticks a row or takes its tick away; with `range`, all rows since the last one. */
+  /** Toggles a row; with `range`, ticks all rows since the last one. */
   onTick: (id: number, range: boolean) => void;
 }
 
@@ -24,11 +24,13 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   const narrow = useMediaQuery("(max-width: 800px)") === true;
   const medium = useMediaQuery("(max-width: 1600px)") === true;
   const shown = COLUMNS.filter(
-    ({ id }) => (narrow ? USUAL : columns).includes(id) && !(medium && columns === USUAL && id === "connector"),
+    ({ id }) =>
+      (narrow ? DEFAULT_COLUMNS : columns).includes(id) &&
+      !(medium && columns === DEFAULT_COLUMNS && id === "connector"),
   );
   const grid = narrow ? undefined : gridOf(shown);
   const head = narrow ? 0 : 30;
-  // The virtualizer hands out functions that change under the compiler's feet; nothing here is memoised.
+  // The virtualizer returns functions that are not stable, so the compiler must not memoise this component.
   // eslint-disable-next-line react-hooks/incompatible-library
   const virtual = useVirtualizer({
     count: rows.length,
@@ -64,7 +66,7 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
           return (
             row && (
               <Fragment key={row.id}>
-                <Row
+                <RecordRow
                   row={row}
                   columns={shown}
                   grid={grid}
@@ -95,7 +97,7 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   );
 }
 
-interface RowProps {
+interface RecordRowProps {
   row: DeadLetterRow;
   columns: readonly Column[];
   grid: CSSProperties | undefined;
@@ -105,7 +107,7 @@ interface RowProps {
   to: string;
 }
 
-function Row({ row, columns, grid, top, current, ticked, to }: RowProps) {
+function RecordRow({ row, columns, grid, top, current, ticked, to }: RecordRowProps) {
   const { zone } = useZone();
   return (
     <Link

@@ -5,7 +5,7 @@ import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { DeadLetterPage, DeadLetterRow } from "../../api/types";
-import { EVER } from "../../lib/ranges";
+import { ALL_TIME } from "../../lib/ranges";
 import { settle } from "../../testing";
 import { Records } from "./Records";
 
@@ -51,7 +51,7 @@ const TIMES = {
   exact: true,
 };
 
-/** What each list answers, whatever is asked, unless said otherwise. */
+/** The default response of each list. */
 function lists(path: string, page: Answer = PAGE): Answer {
   if (path.endsWith("/facets")) return FACETS;
   return path.endsWith("/histogram") ? TIMES : path.endsWith("/dead-letters") ? page : { results: [] };
@@ -125,7 +125,7 @@ it("while a new question is asked the old answer is not its answer", async () =>
   expect(text()).toContain("Showing 1 of 495");
   answers = () => "never";
   await press("VALUE_CONVERTER");
-  expect(text()).toContain("Asking…");
+  expect(text()).toContain("Searching…");
   expect(text()).not.toContain("495");
   expect(button("Export").getAttribute("aria-disabled")).toBe("true");
   expect(text()).not.toContain("Older");
@@ -202,11 +202,11 @@ it("no match is told against all of the time", async () => {
 
 it("a quiet time is told with the last failure before it", async () => {
   const last = { ...ROW, topic: "orders.dlq", failed_at: new Date(Date.now() - 3 * 86_400_000).toISOString() };
-  answers = (path, params) => lists(path, params.get("from") === EVER ? { ...PAGE, results: [last] } : NONE);
+  answers = (path, params) => lists(path, params.get("from") === ALL_TIME ? { ...PAGE, results: [last] } : NONE);
   await show("/records?from=now-6h");
   await settle();
   expect(text()).toContain("No failures in the last 6 h.");
-  expect(text()).toContain("Last one 3 d ago, orders.dlq.");
+  expect(text()).toContain("Newest: 3 d ago, orders.dlq.");
 });
 
 it("where nothing was ever indexed the steps are shown, with the topics that look like dead letters", async () => {
@@ -269,7 +269,7 @@ it("new records are told and not moved in; nobody looks for them where that is o
 it("words that are not searched yet are told", async () => {
   answers = (path) => lists(path, { ...PAGE, text_behind: 1_200 });
   await show("/records?q=word");
-  expect(text()).toContain("words of the newest 1,200 records are not searched yet");
+  expect(text()).toContain("text of the newest 1,200 records is not searched yet");
 });
 
 it("a state of no replay is said in words", async () => {

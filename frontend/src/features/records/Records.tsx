@@ -1,50 +1,50 @@
 import { useMemo, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { useAsking, useDeadLetterTotal, useDeadLetters, useFacets } from "../../api/deadLetters";
+import { useListRequests, useDeadLetterTotal, useDeadLetters, useFacets } from "../../api/deadLetters";
 import type { DeadLetterRow } from "../../api/types";
-import { askFilter, isProbed, readFilter, writeFilter, type Filter } from "../../lib/filter";
+import { apiQuery, readsRecordBytes, readFilter, writeFilter, type Filter } from "../../lib/filter";
 import { count } from "../../lib/format";
-import { useKept } from "../../lib/kept";
+import { useStoredState } from "../../lib/storedState";
 import { useKeys } from "../../lib/keys";
 import { useTicks } from "../../lib/ticks";
 import type { Total } from "../../lib/total";
 import { Button, LinkButton } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
+import { RefreshError } from "../../ui/RefreshError";
 import { PageHead, Panel, join } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { ExportButton } from "../exporting/ExportButton";
-import { Answer } from "./Answer";
+import { ResultSummary } from "./ResultSummary";
 import { ColumnMenu } from "./ColumnMenu";
 import { readColumns } from "./columns";
-import { Empty } from "./Empty";
-import { Every, readEvery } from "./Every";
+import { RecordsEmptyState } from "./RecordsEmptyState";
+import { RefreshIntervalSelect, readRefreshInterval } from "./RefreshIntervalSelect";
 import { FacetRail } from "./FacetRail";
-import { Foot } from "./Foot";
+import { RecordListFooter } from "./RecordListFooter";
 import { isPartial } from "./pages";
 import { QueryBar } from "./QueryBar";
 import { RecordRows } from "./RecordRows";
 import styles from "./Records.module.css";
-import { SavedMenu } from "./SavedMenu";
-import { TickBar } from "./TickBar";
-import { TimeStrip } from "./TimeStrip";
-import { Unanswered } from "./Unanswered";
+import { SavedSearchMenu } from "./SavedSearchMenu";
+import { BulkActionBar } from "./BulkActionBar";
+import { ErrorHistogram } from "./ErrorHistogram";
+import { RecordListPlaceholder } from "./RecordListPlaceholder";
 
 const NO_ROWS: DeadLetterRow[] = [];
 
-/** Which records exactly, and how complete is this answer? */
+/** The page that searches and lists dead letters. */
 export function Records() {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
   const [railOpen, setRailOpen] = useState(false);
-  const [columns, setColumns] = useKept("dlqadmin.columns", readColumns, (ids) => ids.join(","));
-  const [everyMs, setEveryMs] = useKept("dlqadmin.look-every", readEvery, String);
+  const [columns, setColumns] = useStoredState("dlqadmin.columns", readColumns, (ids) => ids.join(","));
+  const [everyMs, setEveryMs] = useStoredState("dlqadmin.look-every", readRefreshInterval, String);
   const input = useRef<HTMLInputElement>(null);
   const filter = useMemo(() => readFilter(params), [params]);
-  const query = askFilter(filter);
+  const query = apiQuery(filter);
   const at = params.get("at");
   const list = useDeadLetters(query);
   const facets = useFacets(query);
-  const asking = useAsking(query);
+  const asking = useListRequests(query);
   const isAsked = list.fetchStatus !== "idle";
   const loaded = useMemo(() => list.data?.pages.flatMap((page) => page.results) ?? [], [list.data]);
   const [rows, earlier] = list.isPlaceholderData ? [NO_ROWS, loaded] : [loaded, NO_ROWS];
@@ -53,7 +53,7 @@ export function Records() {
   const present = useDeadLetterTotal(
     query,
     everyMs,
-    everyMs > 0 && first !== undefined && !isProbed(filter) && !list.isError,
+    everyMs > 0 && first !== undefined && !readsRecordBytes(filter) && !list.isError,
   );
   const refused = list.error ?? present.error;
   const older = () => void list.fetchNextPage();
@@ -83,7 +83,7 @@ export function Records() {
   return (
     <>
       <PageHead title="Records" note="Dead letters from all watched topics">
-        <SavedMenu filter={filter} onChange={set} />
+        <SavedSearchMenu filter={filter} onChange={set} />
         <ExportButton query={query} total={first?.total} />
       </PageHead>
       <QueryBar
@@ -101,9 +101,9 @@ export function Records() {
           </Button>
         )}
       </QueryBar>
-      <div className={join("row s t2", styles.line)}>
+      <div className={join("row s t2", styles.toolbar)}>
         {first ? (
-          <Answer
+          <ResultSummary
             shown={rows.length}
             first={first}
             pages={pages}
@@ -112,20 +112,20 @@ export function Records() {
             onChange={set}
           />
         ) : isAsked ? (
-          "Asking…"
+          "Searching…"
         ) : (
           " "
         )}
         <span className="sp" />
-        <Fresh present={everyMs > 0 ? present.data : undefined} shown={first?.total} onShow={asking.again} />
-        <Every ms={everyMs} onChange={setEveryMs} />
+        <NewRecordsLink present={everyMs > 0 ? present.data : undefined} shown={first?.total} onShow={asking.again} />
+        <RefreshIntervalSelect ms={everyMs} onChange={setEveryMs} />
         <ColumnMenu columns={columns} onChange={setColumns} />
         <span className={styles.railToggle}>
           <LinkButton onClick={() => setRailOpen(!railOpen)}>{railOpen ? "Hide facets" : "Facets"}</LinkButton>
         </span>
       </div>
       {first && refused && (
-        <NotRefreshed
+        <RefreshError
           error={refused}
           at={list.dataUpdatedAt}
           onAgain={list.isFetchNextPageError ? older : asking.again}
@@ -136,9 +136,9 @@ export function Records() {
           <FacetRail asked={facets} filter={filter} onChange={set} />
         </aside>
         <Panel className={styles.panel} label="Dead letters">
-          <TimeStrip query={query} onNarrow={(from, to) => set({ ...filter, from, to })} />
+          <ErrorHistogram query={query} onNarrow={(from, to) => set({ ...filter, from, to })} />
           {!first && (
-            <Unanswered
+            <RecordListPlaceholder
               error={list.error}
               asking={isAsked}
               earlier={earlier}
@@ -147,9 +147,14 @@ export function Records() {
             />
           )}
           {first && rows.length === 0 && (
-            <Empty filter={filter} pages={pages} onChange={set} onOlder={list.hasNextPage ? older : undefined} />
+            <RecordsEmptyState
+              filter={filter}
+              pages={pages}
+              onChange={set}
+              onOlder={list.hasNextPage ? older : undefined}
+            />
           )}
-          {first && ticks.ticked.size > 0 && <TickBar ticks={ticks} total={first.total} query={query} />}
+          {first && ticks.ticked.size > 0 && <BulkActionBar ticks={ticks} total={first.total} query={query} />}
           {rows.length > 0 && (
             <RecordRows
               rows={rows}
@@ -161,7 +166,7 @@ export function Records() {
             />
           )}
           {rows.length > 0 && (
-            <Foot
+            <RecordListFooter
               loaded={rows.length}
               partial={isPartial(pages)}
               loading={list.isFetchingNextPage}
@@ -174,8 +179,8 @@ export function Records() {
   );
 }
 
-/** Says what arrived meanwhile; the list itself never moves under the pointer. */
-function Fresh({
+/** The number of new records. The list changes only on a click, so that no row moves under the pointer. */
+function NewRecordsLink({
   present,
   shown,
   onShow,

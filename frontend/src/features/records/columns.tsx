@@ -9,19 +9,19 @@ import styles from "./Records.module.css";
 
 export interface Column {
   id: string;
-  /** What its head says, and its box in the list of columns. */
+  /** The column header; `name` is the label in the column menu. */
   head: string;
   name: string;
-  /** At least so many pixels wide, and where it may be wider up to this. */
+  /** The minimum width in pixels, and the maximum as a CSS size if it can grow. */
   min: number;
-  most?: string;
-  /** In a narrow window each row has two lines: what stands where; null leaves it out. */
+  max?: string;
+  /** The position in a narrow window, where each row has two lines; null hides the column. */
   narrow: "first" | "second" | "end" | null;
   cell: (row: DeadLetterRow, zone: Zone) => ReactNode;
   title?: (row: DeadLetterRow) => string | undefined;
   className?: string;
-  /** Shown until somebody chooses. */
-  usual: boolean;
+  /** Visible by default. */
+  isDefault: boolean;
 }
 
 const GAP_PX = 12;
@@ -29,10 +29,10 @@ const EDGES_PX = 38;
 
 const missing = (words: string) => <span className="t3">{words}</span>;
 
-/** A column of one field, headed by its label. */
-const named = (field: Field) => ({ id: field, head: labelOf(field), name: labelOf(field) });
+/** Return the common properties of a column that shows one field. */
+const fieldColumn = (field: Field) => ({ id: field, head: labelOf(field), name: labelOf(field) });
 
-/** Every column that the list can have, in their order. */
+/** All columns in display order. */
 export const COLUMNS: readonly Column[] = [
   {
     id: "failed_at",
@@ -40,7 +40,7 @@ export const COLUMNS: readonly Column[] = [
     name: "Failed at",
     min: 118,
     narrow: "first",
-    usual: true,
+    isDefault: true,
     cell: (row, zone) => dateTime(row.failed_at, zone),
   },
   {
@@ -49,7 +49,7 @@ export const COLUMNS: readonly Column[] = [
     name: "Origin partition and offset",
     min: 92,
     narrow: null,
-    usual: true,
+    isDefault: true,
     cell: (row) =>
       row.origin_partition === null ? (
         missing("unknown")
@@ -61,11 +61,11 @@ export const COLUMNS: readonly Column[] = [
     title: (row) => `Origin ${row.origin_topic ?? "unknown"}`,
   },
   {
-    ...named("origin_topic"),
+    ...fieldColumn("origin_topic"),
     min: 90,
-    most: "150px",
+    max: "150px",
     narrow: null,
-    usual: false,
+    isDefault: false,
     cell: (row) => row.origin_topic ?? missing("unknown"),
     title: (row) => row.origin_topic ?? undefined,
   },
@@ -74,27 +74,27 @@ export const COLUMNS: readonly Column[] = [
     head: "Dead letter topic",
     name: "Dead letter topic",
     min: 90,
-    most: "150px",
+    max: "150px",
     narrow: null,
-    usual: false,
+    isDefault: false,
     cell: (row) => row.topic,
     title: (row) => `${row.topic} / ${row.partition} / ${row.offset}`,
   },
   {
-    ...named("key"),
+    ...fieldColumn("key"),
     min: 84,
-    most: "120px",
+    max: "120px",
     narrow: "first",
-    usual: true,
+    isDefault: true,
     cell: (row) => (row.withheld ? missing("withheld") : (row.key_text ?? missing("null"))),
     title: (row) =>
       row.withheld ? "Content withheld. It needs the right payload reader." : (row.key_text ?? undefined),
   },
   {
-    ...named("stage"),
+    ...fieldColumn("stage"),
     min: 142,
     narrow: "end",
-    usual: true,
+    isDefault: true,
     className: styles.stage!,
     cell: (row) => (
       <>
@@ -104,11 +104,11 @@ export const COLUMNS: readonly Column[] = [
     ),
   },
   {
-    ...named("exception"),
+    ...fieldColumn("exception"),
     min: 90,
-    most: "150px",
+    max: "150px",
     narrow: null,
-    usual: false,
+    isDefault: false,
     cell: (row) => row.exception_class ?? missing("none"),
     title: (row) => row.exception_full ?? undefined,
   },
@@ -117,27 +117,27 @@ export const COLUMNS: readonly Column[] = [
     head: "Error",
     name: "Error",
     min: 180,
-    most: "1fr",
+    max: "1fr",
     narrow: "second",
-    usual: true,
+    isDefault: true,
     cell: (row) => (row.readable ? row.message : "unreadable dead letter"),
     title: (row) => (row.readable ? (row.message ?? undefined) : undefined),
   },
   {
-    ...named("connector"),
+    ...fieldColumn("connector"),
     min: 108,
     narrow: null,
-    usual: true,
+    isDefault: true,
     className: styles.words!,
     cell: (row) => row.connector ?? missing("unknown"),
     title: (row) => row.connector ?? undefined,
   },
   {
-    ...named("group"),
+    ...fieldColumn("group"),
     min: 90,
-    most: "160px",
+    max: "160px",
     narrow: null,
-    usual: false,
+    isDefault: false,
     className: styles.words!,
     cell: (row) => row.group?.title ?? missing("none"),
     title: (row) => row.group?.title,
@@ -148,7 +148,7 @@ export const COLUMNS: readonly Column[] = [
     name: labelOf("replay_state"),
     min: 92,
     narrow: null,
-    usual: false,
+    isDefault: false,
     className: styles.words!,
     cell: (row) => replayStateWords(row.replay_state),
   },
@@ -158,25 +158,25 @@ export const COLUMNS: readonly Column[] = [
     name: "Size of the value",
     min: 66,
     narrow: null,
-    usual: true,
+    isDefault: true,
     className: `num t2 ${styles.words}`,
     cell: (row) => bytes(row.value_size),
   },
 ];
 
-export const USUAL: readonly string[] = COLUMNS.filter((one) => one.usual).map((one) => one.id);
+export const DEFAULT_COLUMNS: readonly string[] = COLUMNS.filter((one) => one.isDefault).map((one) => one.id);
 
-/** The columns that were kept, in their order; the usual ones where nothing was, or nothing of it is one. */
+/** Return the stored columns in display order, or the defaults if none of them is known. */
 export function readColumns(kept: string | null): readonly string[] {
   const ids = new Set((kept ?? "").split(","));
   const known = COLUMNS.filter((one) => ids.has(one.id)).map((one) => one.id);
-  return known.length === 0 || known.join() === USUAL.join() ? USUAL : known;
+  return known.length === 0 || known.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : known;
 }
 
-/** The columns as a grid has them: their widths, and how narrow they may become together. */
+/** Return the CSS grid of the columns: their widths, and the minimum width of the table. */
 export function gridOf(columns: readonly Column[]): { gridTemplateColumns: string; minWidth: number } {
   return {
-    gridTemplateColumns: columns.map(({ min, most }) => (most ? `minmax(${min}px, ${most})` : `${min}px`)).join(" "),
+    gridTemplateColumns: columns.map(({ min, max }) => (max ? `minmax(${min}px, ${max})` : `${min}px`)).join(" "),
     minWidth: columns.reduce((sum, { min }) => sum + min + GAP_PX, EDGES_PX),
   };
 }

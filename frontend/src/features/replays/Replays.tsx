@@ -7,15 +7,16 @@ import { fixName, replayName } from "../../lib/naming";
 import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { LinkButton, TabRow } from "../../ui/controls";
-import { Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
-import { KeyText } from "../../ui/Withheld";
+import { SkeletonRows, Chip, Notice, PageHead, Panel, join } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
+import { KeyText } from "../../ui/WithheldNotice";
 import { useTitle } from "../../ui/useTitle";
-import { Bar } from "./Bar";
+import { OutcomeBar } from "./OutcomeBar";
 import styles from "./Replays.module.css";
 
 const TABS = ["all", "running", "paused", "watching", "planned", "done", "cancelled"];
 
-/** What was sent back, by whom, and what became of it? */
+/** The list of replays with their outcomes. */
 export function Replays() {
   const [params, setParams] = useSearchParams();
   const status = TABS.find((tab) => tab === params.get("status")) ?? "all";
@@ -28,7 +29,7 @@ export function Replays() {
         title="Replays"
         note="Dead letters written back to their topic, each with its outcome as far as it is known."
       />
-      <Drafts />
+      <DraftsPanel />
       <div style={{ marginBottom: 12 }}>
         <TabRow
           value={status}
@@ -37,7 +38,7 @@ export function Replays() {
         />
       </div>
       <Panel label="Replays">
-        {list.isPending && <Bones rows={6} height={34} />}
+        {list.isPending && <SkeletonRows rows={6} height={34} />}
         {list.isError && rows.length === 0 && (
           <Notice title="The replays could not be loaded">{list.error.message}</Notice>
         )}
@@ -50,10 +51,10 @@ export function Replays() {
             )}
           </Notice>
         )}
-        {rows.length > 0 && <Table rows={rows} />}
+        {rows.length > 0 && <ReplayTable rows={rows} />}
         {list.hasNextPage && (
-          <div className={styles.more}>
-            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+          <div className={tables.more}>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older replays</LinkButton>
           </div>
         )}
       </Panel>
@@ -61,13 +62,13 @@ export function Replays() {
   );
 }
 
-function Table({ rows }: { rows: readonly Replay[] }) {
+function ReplayTable({ rows }: { rows: readonly Replay[] }) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const navigate = useNavigate();
   return (
-    <div className={styles.scroll}>
-      <table className={`${styles.table} ${styles.list}`}>
+    <div className={tables.scroll}>
+      <table className={join(tables.compact, tables.clickable, styles.list)}>
         <thead>
           <tr>
             <th>Replay</th>
@@ -75,7 +76,7 @@ function Table({ rows }: { rows: readonly Replay[] }) {
             <th>Outcome</th>
             <th className={`num ${styles.optional}`}>Records</th>
             <th className={styles.optional}>By</th>
-            <th className={styles.optional}>Begun</th>
+            <th className={styles.optional}>Started</th>
           </tr>
         </thead>
         <tbody>
@@ -105,8 +106,8 @@ function Table({ rows }: { rows: readonly Replay[] }) {
                     {label}
                   </Chip>
                 </td>
-                <td className={styles.mini}>
-                  <Bar figures={counts} small />
+                <td className={styles.outcomeCell}>
+                  <OutcomeBar figures={counts} small />
                   <span className="s t3 nw">
                     {count(counts.passed)} passed,{" "}
                     <span className={counts.failed_again > 0 ? "failed b" : undefined}>
@@ -139,8 +140,8 @@ function Table({ rows }: { rows: readonly Replay[] }) {
   );
 }
 
-/** One's own unfinished work. */
-function Drafts() {
+/** The signed-in user's drafts. */
+function DraftsPanel() {
   const { data } = useFixes();
   const now = useNow(10_000);
   if (!data || data.results.length === 0) return null;

@@ -3,12 +3,12 @@ import type { Span } from "../../lib/span";
 import { MenuButton } from "../../ui/controls";
 
 interface Props {
-  /** Whose report: `groups/5`, `replays/12`. */
+  /** The path of the report's subject: `groups/5`, `replays/12`. */
   of: `groups/${number}` | `replays/${number}`;
   span?: Span;
 }
 
-/** Downloads an incident report: to read, or for a program. */
+/** A menu that downloads an incident report as Markdown or JSON. */
 export function ReportButton({ of, span }: Props) {
   const href = (format: "md" | "json") =>
     `${API}/${of}/report?${new URLSearchParams({ ...(span ? { from: span.from, to: span.to } : {}), format })}`;

@@ -1,8 +1,8 @@
 import { useGroupRetention } from "../../api/retention";
-import { tallyWords } from "../../lib/retention";
+import { retentionSummary } from "../../lib/retention";
 import { useNow } from "../../lib/zone";
 
-/** One line of how long Kafka still has a group's records. */
+/** One line about the time until Kafka deletes a group's records. */
 export function RetentionLine({ group }: { group: number }) {
   const { data } = useGroupRetention(group);
   const now = useNow(10_000);
@@ -14,8 +14,8 @@ export function RetentionLine({ group }: { group: number }) {
       data-testid="group-retention"
       title="Earliest deletion times, from the topics’ retention. Kafka deletes whole segments. Indexed records keep their bytes here."
     >
-      <b>In Kafka:</b> {tallyWords(data.dead_letters, "dead letter", now)};{" "}
-      {tallyWords(data.origins, "origin record", now)}.{of}
+      <b>In Kafka:</b> {retentionSummary(data.dead_letters, "dead letter", now)};{" "}
+      {retentionSummary(data.origins, "origin record", now)}.{of}
     </p>
   );
 }

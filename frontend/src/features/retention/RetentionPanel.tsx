@@ -1,9 +1,9 @@
 import { useRetention, type RetentionClock } from "../../api/retention";
 import type { DeadLetter } from "../../api/types";
 import { bytes, dateTime, span } from "../../lib/format";
-import { REASONS, remaining } from "../../lib/retention";
+import { REASONS, remainingWords } from "../../lib/retention";
 import { useNow, useZone } from "../../lib/zone";
-import { Bones, Meter, Panel } from "../../ui/Panel";
+import { SkeletonRows, Meter, Panel } from "../../ui/Panel";
 import styles from "./Retention.module.css";
 
 const COPIES: Record<DeadLetter["original"], string> = {
@@ -14,7 +14,7 @@ const COPIES: Record<DeadLetter["original"], string> = {
   forbidden: "none: not fetched, not allowed",
 };
 
-/** How long the broker still has a dead letter and its origin, and whether the index has the bytes anyway. */
+/** The time until Kafka deletes a dead letter and its origin record, and whether the index keeps a copy. */
 export function RetentionPanel({ letter }: { letter: DeadLetter }) {
   const { data, error } = useRetention(letter.id);
   const copied = letter.original === "embedded" || letter.original === "fetched";
@@ -23,10 +23,10 @@ export function RetentionPanel({ letter }: { letter: DeadLetter }) {
       title="Retention clock"
       aside={<span className="s t3">earliest deletion times; Kafka deletes whole segments</span>}
     >
-      {!data && !error && <Bones rows={2} height={16} />}
+      {!data && !error && <SkeletonRows rows={2} height={16} />}
       <dl className={styles.clocks} data-testid="retention">
-        {data && <Row name="Dead letter" clock={data.dead_letter} colour="var(--put-1)" />}
-        {data?.origin && <Row name="Origin record" clock={data.origin} colour="var(--waiting)" />}
+        {data && <RetentionRow name="Dead letter" clock={data.dead_letter} colour="var(--put-1)" />}
+        {data?.origin && <RetentionRow name="Origin record" clock={data.origin} colour="var(--waiting)" />}
         {error && (
           <div>
             <dt>In Kafka</dt>
@@ -46,7 +46,7 @@ export function RetentionPanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function Row({ name, clock, colour }: { name: string; clock: RetentionClock; colour: string }) {
+function RetentionRow({ name, clock, colour }: { name: string; clock: RetentionClock; colour: string }) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const left = clock.until ? Date.parse(clock.until) - now : 0;
@@ -57,17 +57,17 @@ function Row({ name, clock, colour }: { name: string; clock: RetentionClock; col
         <dd className={styles.fact} title={`Not before ${dateTime(clock.until, zone)}${zone === "utc" ? " UTC" : ""}`}>
           <Meter part={left / clock.keeps_ms} colour={colour} />
           <span className="nw">
-            <b>{remaining(left)}</b> <span className="t3">of {span(clock.keeps_ms)}</span>
+            <b>{remainingWords(left)}</b> <span className="t3">of {span(clock.keeps_ms)}</span>
           </span>
         </dd>
       ) : (
-        <dd className="t2">{words(clock)}</dd>
+        <dd className="t2">{stateWords(clock)}</dd>
       )}
     </div>
   );
 }
 
-function words({ state, reason }: RetentionClock): string {
+function stateWords({ state, reason }: RetentionClock): string {
   if (state === "gone") return reason === "no_topic" ? "gone: its topic does not exist" : "gone from Kafka";
   if (state === "kept") return "kept forever";
   if (state === "unknown") return `unknown: ${REASONS[reason ?? ""] ?? "not told"}`;

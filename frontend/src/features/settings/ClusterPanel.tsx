@@ -6,17 +6,17 @@ import { useNow, useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { Chip, Facts, Panel, Strip } from "../../ui/Panel";
 import styles from "./Clusters.module.css";
-import { TrialResult } from "./TrialResult";
+import { ConnectionTestResult } from "./ConnectionTestResult";
 
 const PROTOCOLS: Record<string, string> = {
-  PLAINTEXT: "no encryption, nobody signs in",
+  PLAINTEXT: "no encryption, no authentication",
   SSL: "TLS",
-  SASL_PLAINTEXT: "signed in, without encryption",
-  SASL_SSL: "TLS, signed in",
+  SASL_PLAINTEXT: "authentication without encryption",
+  SASL_SSL: "TLS with authentication",
 };
-const SOON_MS = 30 * 86_400_000;
+const EXPIRY_WARNING_MS = 30 * 86_400_000;
 
-/** How clients connect to one cluster, and a button that tries it. */
+/** A cluster's connection settings, with a button that tests the connection. */
 export function ClusterPanel({ cluster }: { cluster: Cluster }) {
   const { data: session } = useSession();
   const test = useTestCluster();
@@ -49,19 +49,25 @@ export function ClusterPanel({ cluster }: { cluster: Cluster }) {
         </div>
       )}
       <div className={styles.facts}>
-        <Facts rows={factsOf(cluster)} />
+        <Facts rows={connectionFacts(cluster)} />
       </div>
       {test.error && (
         <div className={styles.strip}>
           <Strip tone="failed">{test.error.message}</Strip>
         </div>
       )}
-      {test.data && <TrialResult trial={test.data} asking={test.isPending} />}
+      {test.data && <ConnectionTestResult result={test.data} isStale={test.isPending} />}
     </Panel>
   );
 }
 
-function factsOf({ bootstrap_servers, security_protocol, sasl, tls, principal }: Cluster): [ReactNode, ReactNode][] {
+function connectionFacts({
+  bootstrap_servers,
+  security_protocol,
+  sasl,
+  tls,
+  principal,
+}: Cluster): [ReactNode, ReactNode][] {
   return [
     [
       "Bootstrap servers",
@@ -78,7 +84,7 @@ function factsOf({ bootstrap_servers, security_protocol, sasl, tls, principal }:
     ...(sasl
       ? [
           [
-            "Signs in",
+            "Authentication",
             <span key="s">
               <span className="mono">{sasl.mechanism}</span>
               {sasl.username !== null && (
@@ -94,16 +100,16 @@ function factsOf({ bootstrap_servers, security_protocol, sasl, tls, principal }:
     ...(tls
       ? ([
           [
-            "Trusts",
+            "Trusted CA",
             <span key="t">
               {tls.ca ? <span className="mono">{tls.ca}</span> : "the authorities that the system trusts"}
               {!tls.checks_host_name && <b className="warn"> ! host names are not checked</b>}
             </span>,
           ],
           [
-            "Shows",
+            "Client certificate",
             tls.certificate ? (
-              <Shown key="c" certificate={tls.certificate} />
+              <ClientCertificate key="c" certificate={tls.certificate} />
             ) : (
               <span key="n" className="t3">
                 no certificate
@@ -113,7 +119,7 @@ function factsOf({ bootstrap_servers, security_protocol, sasl, tls, principal }:
         ] as [ReactNode, ReactNode][])
       : []),
     [
-      "Known there as",
+      "Principal",
       <span key="k" className="mono">
         {principal}
       </span>,
@@ -121,15 +127,15 @@ function factsOf({ bootstrap_servers, security_protocol, sasl, tls, principal }:
   ];
 }
 
-function Shown({ certificate: { subject, issuer, expires } }: { certificate: Certificate }) {
+function ClientCertificate({ certificate: { subject, issuer, expires } }: { certificate: Certificate }) {
   const { zone } = useZone();
   const left = Date.parse(expires) - useNow(60_000);
   return (
     <>
       <span className="mono">{subject}</span> <span className="t3">by {issuer},</span>{" "}
-      <span className={left < 0 ? "failed b" : left < SOON_MS ? "warn b" : "t2"}>
+      <span className={left < 0 ? "failed b" : left < EXPIRY_WARNING_MS ? "warn b" : "t2"}>
         {left < 0 ? "expired" : "until"} {dateMinute(expires, zone)}
-        {left > 0 && left < SOON_MS && `, in ${span(left)}`}
+        {left > 0 && left < EXPIRY_WARNING_MS && `, in ${span(left)}`}
       </span>
     </>
   );

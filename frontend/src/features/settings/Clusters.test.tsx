@@ -4,7 +4,7 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { ClusterList, Trial } from "../../api/clusters";
+import type { ClusterList, ConnectionTest } from "../../api/clusters";
 import { settle } from "../../testing";
 import { Clusters } from "./Clusters";
 
@@ -61,7 +61,7 @@ const LIST: ClusterList = {
     text: { records_behind: 0, seconds_behind: 0 },
   },
 };
-const TRIAL: Trial = {
+const TRIAL: ConnectionTest = {
   reached: true,
   kind: "ok",
   verdict: "1 broker reached over TLS; 2 topics can be seen.",
@@ -159,7 +159,7 @@ it("the index says how far it is in each topic, and what it does not follow", as
   expect(text()).toContain("DLQ_TOPICS='.*dlq,mail-dlt'");
 });
 
-it("a trial tells what was reached, what is missing, and the line that grants it", async () => {
+it("a trial tells what was reached, what is missing, and the command that grants it", async () => {
   await show();
   await test("main");
   expect(posted).toEqual(["/api/v1/clusters/main/test"]);
@@ -182,7 +182,7 @@ it("a trial that fails says why in plain words and in the client's own", async (
   );
   await test("dr");
   expect(text()).toContain("No process listens at this address and port.");
-  expect(text()).toContain("could not be asked");
+  expect(text()).toContain("could not be checked");
 });
 
 it("who may not test sees why", async () => {

@@ -1,14 +1,14 @@
 import { useClusters } from "../../api/clusters";
 import { plural } from "../../lib/format";
-import { Broken } from "../../ui/Broken";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, PageHead, Panel } from "../../ui/Panel";
+import { LoadError } from "../../ui/LoadError";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { ClusterPanel } from "./ClusterPanel";
 import styles from "./Clusters.module.css";
-import { Following } from "./Following";
+import { IndexPanel } from "./IndexPanel";
 
-/** Which clusters are there, can they be reached as they must be, and how far is the index? */
+/** The settings page: Kafka clusters, their connections, and the progress of the index. */
 export function Clusters() {
   const { data, error, dataUpdatedAt, isError, refetch } = useClusters();
   const others = (data?.results.length ?? 1) - 1;
@@ -23,13 +23,13 @@ export function Clusters() {
             : " "
         }
       />
-      {isError && data && <NotRefreshed error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
+      {isError && data && <RefreshError error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
       {!data && (
         <Panel>
           {error ? (
-            <Broken title="The clusters could not be loaded" error={error} onAgain={() => void refetch()} />
+            <LoadError title="The clusters could not be loaded" error={error} onAgain={() => void refetch()} />
           ) : (
-            <Bones rows={8} />
+            <SkeletonRows rows={8} />
           )}
         </Panel>
       )}
@@ -39,7 +39,7 @@ export function Clusters() {
           .map((one) => (
             <ClusterPanel key={one.name} cluster={one} />
           ))}
-        {data && <Following index={data.index} />}
+        {data && <IndexPanel index={data.index} />}
         {data?.results
           .filter((one) => !one.own)
           .map((one) => (

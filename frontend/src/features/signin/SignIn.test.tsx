@@ -7,14 +7,14 @@ import { settle } from "../../testing";
 import { SignIn } from "./SignIn";
 
 let root: Root;
-let tries: number;
+let attempts: number;
 
 beforeEach(async () => {
-  tries = 0;
+  attempts = 0;
   vi.stubGlobal("fetch", (_: string, options: RequestInit) => {
     if (options.method !== "POST")
       return Promise.resolve(Response.json({ authenticated: false, cluster: "local", environment: "LOCAL" }));
-    tries += 1;
+    attempts += 1;
     const problem = {
       title: "Too Many Requests",
       status: 429,
@@ -44,10 +44,10 @@ async function submit(): Promise<void> {
   await settle();
 }
 
-it("says how long to wait after too many tries, and sends no more until then", async () => {
+it("after too many attempts the form shows the waiting time and sends no request until it has passed", async () => {
   await submit();
   expect(document.body.textContent).toContain("Too many attempts to sign in.");
   expect(document.body.textContent).toMatch(/You can try again in 1:3[3-5] min/);
   await submit();
-  expect(tries).toBe(1);
+  expect(attempts).toBe(1);
 });

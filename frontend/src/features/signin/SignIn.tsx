@@ -3,18 +3,20 @@ import { useEffect, useState } from "react";
 import { ApiError } from "../../api/client";
 import { useSession, useSessionEnded, useSignIn } from "../../api/session";
 import { Button } from "../../ui/controls";
-import { Mark } from "../../ui/Mark";
+import controls from "../../ui/controls.module.css";
+import { Logo } from "../../ui/Logo";
 import { Strip } from "../../ui/Panel";
 import styles from "./SignIn.module.css";
 
+/** The sign-in screen. */
 export function SignIn() {
   const [username, setUsername] = useState("");
   const [password, setPassword] = useState("");
   const { data: session } = useSession();
-  const lost = useSessionEnded();
-  const ended = session?.ended ?? (lost ? "Your session has ended. Sign in again." : null);
+  const sessionEnded = useSessionEnded();
+  const ended = session?.ended ?? (sessionEnded ? "Your session has ended. Sign in again." : null);
   const signIn = useSignIn();
-  const [waitS, wait] = useWait();
+  const [waitS, startWait] = useRetryCountdown();
   return (
     <main className={styles.page}>
       <form
@@ -26,14 +28,14 @@ export function SignIn() {
             { username, password },
             {
               onError: (error) =>
-                wait(error instanceof ApiError && error.status === 429 ? (error.retryAfterS ?? 0) : 0),
+                startWait(error instanceof ApiError && error.status === 429 ? (error.retryAfterS ?? 0) : 0),
             },
           );
         }}
       >
         <div>
           <h1 className={styles.title}>
-            <Mark /> dlqadmin
+            <Logo /> dlqadmin
           </h1>
           <p className="s t3">
             {session
@@ -41,7 +43,7 @@ export function SignIn() {
               : "Sign in to see dead letters"}
           </p>
         </div>
-        {ended && <Strip tone="warn">{ended} You return to this page. Text that was not saved is lost.</Strip>}
+        {ended && <Strip tone="warn">{ended} After sign-in you return to this page. Unsaved text is lost.</Strip>}
         <TextInput
           label="User name"
           name="username"
@@ -49,7 +51,7 @@ export function SignIn() {
           value={username}
           onChange={(event) => setUsername(event.currentTarget.value)}
           autoFocus
-          classNames={{ label: styles.label!, input: styles.input! }}
+          classNames={{ label: controls.label!, input: controls.tallInput! }}
         />
         <PasswordInput
           label="Password"
@@ -57,19 +59,19 @@ export function SignIn() {
           autoComplete="current-password"
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
-          classNames={{ label: styles.label!, input: styles.input! }}
+          classNames={{ label: controls.label!, input: controls.tallInput! }}
         />
         {signIn.isError && (
           <p className="s failed" role="alert">
             {signIn.error.message}
           </p>
         )}
-        {waitS > 0 && <p className="s t3">You can try again in {clock(waitS)}.</p>}
+        {waitS > 0 && <p className="s t3">You can try again in {minutesAndSeconds(waitS)}.</p>}
         <Button
           kind="primary"
           type="submit"
           busy={signIn.isPending}
-          barred={waitS > 0 ? "Too many tries: wait first" : undefined}
+          barred={waitS > 0 ? "Too many attempts. Wait, then try again" : undefined}
         >
           Sign in
         </Button>
@@ -78,8 +80,8 @@ export function SignIn() {
   );
 }
 
-/** Seconds until the server takes another try, counting down; and what sets them. */
-function useWait(): [number, (seconds: number) => void] {
+/** Return the seconds until the server accepts another attempt, and a function that starts the countdown. */
+function useRetryCountdown(): [number, (seconds: number) => void] {
   const [{ now, end }, setTimes] = useState({ now: 0, end: 0 });
   const isOver = now >= end;
   useEffect(() => {
@@ -93,6 +95,6 @@ function useWait(): [number, (seconds: number) => void] {
   ];
 }
 
-function clock(seconds: number): string {
+function minutesAndSeconds(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
 }

@@ -134,7 +134,7 @@ def test_a_converter_that_writes_schemas_is_not_trusted_with_a_record_that_has_l
     engine.add("people", {**CONFIG, "value.converter.schemas.enable": "true"})
     (result,) = corrected(operator, dead()).result
     assert (result["produced"], Fix.objects.count()) == (None, 0)
-    assert "writes the record's schema, which its dead letter does not hold" in result["text"]
+    assert "writes the record's schema, which its dead letter does not contain" in result["text"]
 
 
 def test_a_record_of_kafka_is_no_record_of_a_source(engine: FakeEngine, operator: User) -> None:

@@ -213,7 +213,7 @@ def test_a_transform_that_ends_its_process_is_told(plug: Any, operator: User) ->
 
 def test_a_transform_that_wants_all_memory_is_not_rehearsed(plug: Any, operator: User) -> None:
     plug("Hungry")
-    assert one(operator, broken())["stages"][3]["note"] == "it needs more memory than a rehearsal has"
+    assert one(operator, broken())["stages"][3]["note"] == "it needs more memory than a rehearsal is allowed to use"
 
 
 def test_nothing_of_the_dashboards_environment_is_seen(
@@ -243,7 +243,10 @@ def test_no_secret_of_the_connector_appears_anywhere(
 @pytest.mark.parametrize(
     ("config", "text"),
     [
-        ({"transforms.cast.type": "Nobody"}, "usgs-to-sql can't be rehearsed: transforms.cast.type: is no known class"),
+        (
+            {"transforms.cast.type": "Nobody"},
+            "usgs-to-sql can't be rehearsed: transforms.cast.type: is not a known class",
+        ),
         ({"connector.class": "x.Gone"}, "usgs-to-sql can't be rehearsed: connector.class: can't be loaded"),
     ],
 )

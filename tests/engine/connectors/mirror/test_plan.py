@@ -148,5 +148,5 @@ def test_a_stand_in_names_partitions_as_the_target_does() -> None:
     assert stand_in.committed([at]) == {at: Committed(7)}
     stand_in.check()
     group[there] = Committed(8)
-    with pytest.raises(Exception, match="somebody else"):
+    with pytest.raises(Exception, match="another process"):
         stand_in.check()

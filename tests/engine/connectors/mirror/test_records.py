@@ -81,7 +81,7 @@ def test_configurations_are_set_and_given_back() -> None:
 )
 def test_a_sync_is_due_when_the_last_one_says_too_little(sync: OffsetSync, due: bool) -> None:
     writer = OffsetSyncWriter(lambda _: True, 50)
-    writer.note(OffsetSync(AT, 0, 100))
-    writer.fire()
-    writer.note(sync)
+    writer.add(OffsetSync(AT, 0, 100))
+    writer.send_pending()
+    writer.add(sync)
     assert (AT in writer.pending, AT in writer.delayed) == (due, not due)

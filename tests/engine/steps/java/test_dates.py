@@ -111,9 +111,10 @@ def test_times_are_written_as_java_writes_them(pattern: str, time_ms: int, text:
 @pytest.mark.parametrize(
     ("pattern", "problem"),
     [
-        ("yyyy-ww", "the letter w, that Java knows but"), ("YYYY", "the letter Y, that Java knows but"),
-        ("n", "the letter n, that is none of Java's"), ("XXXX", "there are X, XX and XXX"),
-        ("'T", "a quote that is never closed"), ("yyyy'", "a quote that is never closed"),
+        ("yyyy-ww", "the letter w, which the engine does not support"),
+        ("YYYY", "the letter Y, which the engine does not support"),
+        ("n", "the letter n, which is not a pattern letter"), ("XXXX", "use X, XX or XXX"),
+        ("'T", "without a closing quote"), ("yyyy'", "without a closing quote"),
     ],
 )  # fmt: skip
 def test_a_pattern_that_can_not_be_used_names_what_is_wrong(pattern: str, problem: str) -> None:

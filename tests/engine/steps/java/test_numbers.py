@@ -43,7 +43,9 @@ def test_numbers_are_read(read: Callable[[str], object]) -> None:
 
 @pytest.mark.parametrize(("read", "text"), [(read, text) for read, texts in REFUSED.items() for text in texts])
 def test_what_java_does_not_take_for_a_number_is_refused(read: Callable[[str], object], text: str) -> None:
-    with pytest.raises(ValueError, match="no whole number of 8 bits" if isinstance(read, partial) else "is no number"):
+    with pytest.raises(
+        ValueError, match="is not a whole number of 8 bits" if isinstance(read, partial) else "is not a number"
+    ):
         read(text)
 
 

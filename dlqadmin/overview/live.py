@@ -1,0 +1,49 @@
+"""The state that every screen follows: the health of all parts, and a version of the data behind the figures."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+from django.db.models import Max
+from django.utils import timezone
+
+from dlqadmin.audit.models import AuditEntry
+from dlqadmin.connectors.queries import EngineResponse, fetch_connectors
+from dlqadmin.deadletters.models import DeadLetter, GroupActivity
+from dlqadmin.metrics import queries as metrics
+from dlqadmin.overview.documents import LiveState
+from dlqadmin.overview.health import health
+from dlqadmin.replays.models import Replay, ReplayEvent
+
+TABLES = (DeadLetter, GroupActivity, ReplayEvent, AuditEntry)
+
+
+def live_state() -> LiveState:
+    """Return the health, and the version of the data."""
+    now = timezone.now()
+    engine = fetch_connectors(now)
+    return LiveState(health=health(now, engine), version=data_version(engine))
+
+
+def data_version(engine: EngineResponse) -> str:
+    """Return a hash that changes with dead letters, groups, replays, connector states and record counts.
+
+    Screens read their figures again only after a change.
+    """
+    newest = [table._default_manager.aggregate(newest=Max("pk"))["newest"] for table in TABLES]
+    replays = Replay.objects.aggregate(at=Max("heartbeat"), done=Max("done_at"))
+    balance = metrics.balance()
+    balance.as_of = None  # the time of the last report moves without a new record
+    parts = (newest, list(replays.values()), _states(engine), balance)
+    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=8).hexdigest()
+
+
+def _states(engine: EngineResponse) -> list[object]:
+    """Return the states of connectors and tasks."""
+    found: list[object] = [engine.reachable]
+    for name, row in sorted(engine.body.items()):
+        status = row.get("status", {})
+        holders = [status.get("connector"), *(status.get("tasks") or [])]
+        found.append((name, [holder.get("state") for holder in holders if isinstance(holder, dict)]))
+    return found

@@ -1,0 +1,93 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { MemoryRouter } from "react-router";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { settle, until } from "../testing";
+import { CommandPalette } from "./CommandPalette";
+
+let root: Root;
+let asked: string[];
+let answer: (path: string) => Promise<Response>;
+
+/** Answer each request: no names, and a record at all coordinates. */
+function usual(path: string): Promise<Response> {
+  return Promise.resolve(
+    new Response(
+      JSON.stringify(
+        path.includes("/at/")
+          ? { id: 7, by: "dead_letter" }
+          : path.endsWith("facets")
+            ? { facets: {}, exact: true }
+            : { results: [], next: null },
+      ),
+    ),
+  );
+}
+
+beforeEach(() => {
+  [asked, answer] = [[], usual];
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((url: string) => {
+      const path = new URL(url, "http://here").pathname;
+      asked.push(path);
+      return answer(path);
+    }),
+  );
+});
+
+afterEach(async () => {
+  await act(() => root.unmount());
+});
+
+async function type(...texts: string[]): Promise<void> {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <CommandPalette onClose={() => undefined} />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+  const input = document.querySelector("input")!;
+  const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!;
+  for (const text of texts)
+    await act(() => (set.call(input, text), input.dispatchEvent(new Event("input", { bubbles: true }))));
+  await settle(400);
+}
+
+const note = () => document.querySelector("[role=dialog] [role=status]")?.textContent;
+
+it("looks coordinates up once, when the typing has stopped", async () => {
+  await type("t/0/1", "t/0/12", "t/0/123");
+  await until(() => document.querySelector("[role=option]"));
+  expect(asked.filter((path) => path.includes("/at/"))).toEqual(["/api/v1/dead-letters/at/t/0/123"]);
+  expect(document.querySelector("[role=option]")?.textContent).toContain("t / 0 / 123");
+});
+
+it("does not say that there is nothing while names are still to come", async () => {
+  answer = () => new Promise(() => undefined);
+  await type("zzz");
+  expect(note()).toBe("Looking…");
+});
+
+it("does not say that there is nothing when names could not be loaded", async () => {
+  answer = (path) => (path.endsWith("connectors") ? Promise.resolve(new Response("{}", { status: 500 })) : usual(path));
+  await type("zzz");
+  await until(() => note()?.startsWith("The names of the connectors could not be loaded."));
+});
+
+it("says among what there was nothing", async () => {
+  await type("zzz");
+  await until(() => note() !== "Looking…");
+  expect(note()).toBe(
+    "Not among the screens, the dead letter topics of 30 d, the groups of 30 d or the connectors. A record is found by topic/partition/offset.",
+  );
+});

@@ -1,8 +1,0 @@
-/** What an export was asked for, as one reads it: "stage TASK_PUT, not key abc; now-7d to now". */
-export function wordsOf(query: string): string {
-  const params = new URLSearchParams(query);
-  const named = [...params]
-    .filter(([name]) => name !== "from" && name !== "to")
-    .map(([name, value]) => (name === "q" ? value : `${name.replaceAll("_", " ")} ${value}`));
-  return `${named.join(", ") || "all records"}; ${params.get("from") ?? "now-7d"} to ${params.get("to") ?? "now"}`;
-}
