@@ -10,6 +10,7 @@ import httpx
 from django.conf import settings
 
 TIMEOUT = httpx.Timeout(3.0, connect=1.0)
+PUT_TIMEOUT = httpx.Timeout(12.0, connect=1.0)  # a rehearsed put may wait 2 s for a lock, and then takes up to 3 s
 CONNECTORS = "/connectors?expand=status&expand=info"
 MOST_REDIRECTS = 2
 
@@ -52,6 +53,14 @@ def restart_task(connector: str, task: int) -> None:
     _call("POST", f"/connectors/{_segment(connector)}/tasks/{task}/restart")
 
 
+def rehearse_put(connector: str, records: list[Any]) -> Any:
+    """Let the connector's sink write records and roll back.
+
+    `records` are as the engine's rehearsal wrote them. Raises EngineUnavailable or EngineRefused.
+    """
+    return _call("POST", f"/connectors/{_segment(connector)}/put-rehearsal", {"records": records}, PUT_TIMEOUT)
+
+
 def _segment(name: str) -> str:
     """Quote a name as one path segment.
 
@@ -62,9 +71,9 @@ def _segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _call(method: str, address: str) -> Any:
+def _call(method: str, address: str, body: Any = None, timeout: httpx.Timeout = TIMEOUT) -> Any:
     try:
-        answer = _ask(method, httpx.URL(settings.ENGINE_URL + address))
+        answer = _ask(method, httpx.URL(settings.ENGINE_URL + address), body, timeout)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise EngineUnavailable(f"{type(error).__name__}: {error}") from error
     if answer.status_code == 401:
@@ -79,7 +88,7 @@ def _call(method: str, address: str) -> Any:
     return document
 
 
-def _ask(method: str, url: httpx.URL) -> httpx.Response:
+def _ask(method: str, url: httpx.URL, body: Any, timeout: httpx.Timeout) -> httpx.Response:
     """Send a request and follow a standby worker's redirects.
 
     Credentials are sent to the configured addresses only.
@@ -87,7 +96,9 @@ def _ask(method: str, url: httpx.URL) -> httpx.Response:
     trusted = {_origin(httpx.URL(address)) for address in (settings.ENGINE_URL, *settings.ENGINE_URLS)}
     headers, trust = _authorization(), _trusted_cas(settings.ENGINE_CA_FILE)
     for _ in range(MOST_REDIRECTS + 1):
-        answer = httpx.request(method, url, headers=headers, timeout=TIMEOUT, verify=trust, follow_redirects=False)
+        answer = httpx.request(
+            method, url, headers=headers, json=body, timeout=timeout, verify=trust, follow_redirects=False
+        )
         if answer.status_code not in {307, 308} or "location" not in answer.headers:
             return answer
         url = url.join(answer.headers["location"])

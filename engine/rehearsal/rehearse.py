@@ -1,7 +1,10 @@
 """Run records through the compiled steps of a task, stage by stage, without effect.
 
-No Kafka client is opened and no sink is started. Results are documents: one for each record's stages, and one before
-each step with its position. They tell a caller that kills a hanging rehearsal which step hung.
+No Kafka client is opened and no sink is started. If a sink allows rehearsals of its puts, a record's document also has
+`put`: its key and value as the sink would get them. A driver of the engine can rehearse that put.
+
+Results are documents: one for each record's stages, and one before each step with its position. They tell a caller that
+kills a hanging rehearsal which step hung.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 
 from engine.assembly.validation import validate
 from engine.config.worker import parse_worker
+from engine.connectors.sql.put_data import PUT_OPTION, write_data
 from engine.errors import Aborted, BadRequest, EngineError, FatalError, TaskError
 from engine.kafka.clock import WorkerClock
 from engine.leases import ConnectorKind, TaskConfig
@@ -42,7 +46,7 @@ def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document
     """Yield the documents of a rehearsal. Raises ConfigError and BadRequest.
 
     The first is `{"connector", "kind", "stages"}`. Then comes `{"at": [record, stage]}` before each step, and
-    `{"record", "stages", "produced"}` for each record.
+    `{"record", "stages", "produced", "put"}` for each record.
     """
     worker = parse_worker(wanted.worker, looks_up=False)
     plan = validate(wanted.config, worker, masked=True)
@@ -62,7 +66,7 @@ def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document
     for number, given in enumerate(records):
         one = _RecordRehearsal(opening, built, fence, wanted.shown)
         yield from ({"at": [number, at]} for at in one.run_record(given))
-        yield {"record": number, "stages": one.rows, "produced": one.produced}
+        yield {"record": number, "stages": one.rows, "produced": one.produced, "put": one.put}
 
 
 def names_of(plan: ConnectorPlan) -> tuple[str, ...]:
@@ -87,6 +91,7 @@ class _RecordRehearsal:
     shown: int
     rows: list[Document] = field(default_factory=list)
     produced: Document | None = None
+    put: Document | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -201,7 +206,20 @@ class _RecordRehearsal:
             return
         if out and out[0][0] is not None:
             row["after"] = {"value": shown_data(out[0][0], self.shown)}
+        self._allow_put(row, record)
         self.rows.append(row)
+
+    def _allow_put(self, row: Document, record: Record) -> None:
+        """Keep the record for a rehearsal of its put, or add the reason why there is none to the row."""
+        is_allowed = self.opening.plan.config.own.get(PUT_OPTION)
+        if is_allowed is False:
+            row["note"] += f", and {PUT_OPTION} is false"
+        if not is_allowed:
+            return
+        try:
+            self.put = {"key": write_data(record.key), "value": write_data(record.value)}
+        except ValueError as error:
+            row["note"] += f", and the record can't be sent to the engine: {error}"
 
     def _guard(self) -> Guard:
         """Return a guard without handlers and reporters, because decisions are not rehearsed."""

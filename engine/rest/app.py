@@ -27,6 +27,7 @@ from engine.herder.offset_changes import OffsetRow
 from engine.herder.snapshot import HerderSnapshot
 from engine.leases import ConnectorKind
 from engine.rest import bodies, prometheus
+from engine.rest.put_rehearsals import PutRehearsals
 from engine.steps.secrets import given_secrets
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -50,6 +51,12 @@ class HerderPort(Protocol):
     def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]: ...
 
 
+class PutRehearsalsPort(Protocol):
+    """The rehearsals of puts that this API needs."""
+
+    def run(self, name: str, properties: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
 class JsonResponse(Response):
     """A JSON response."""
 
@@ -59,13 +66,20 @@ class JsonResponse(Response):
         return orjson.dumps(content)
 
 
-def build_app(herder: HerderPort, examine: Examine, cluster: str = "", worker: WorkerConfig | None = None) -> Starlette:
+def build_app(
+    herder: HerderPort,
+    examine: Examine,
+    cluster: str = "",
+    worker: WorkerConfig | None = None,
+    puts: PutRehearsalsPort | None = None,
+) -> Starlette:
     """Return the routes, to be served behind RequestChecks.
 
-    `examine` raises ConfigError for unusable properties. `worker` says which classes may be imported.
+    `examine` raises ConfigError for unusable properties. `worker` says which classes may be imported, and has the
+    config providers for rehearsed puts.
     """
     return Starlette(
-        routes=_routes(_Api(herder, examine, cluster, worker)),
+        routes=_routes(_Api(herder, examine, cluster, worker, puts or PutRehearsals(worker))),
         exception_handlers={
             HTTPException: _http_problem,
             ConfigError: _problem(400),
@@ -104,6 +118,7 @@ def _routes(api: _Api) -> list[Route]:
         ("PUT", f"{one}/stop", api.target(TargetState.STOPPED, 204)),
         ("POST", f"{one}/restart", api.restart),
         ("POST", f"{one}/tasks/{{task:int}}/restart", api.restart_task),
+        ("POST", f"{one}/put-rehearsal", api.rehearse_put),
         ("GET", f"{one}/offsets", api.offsets),
         ("PATCH", f"{one}/offsets", api.alter_offsets),
         ("DELETE", f"{one}/offsets", api.reset_offsets),
@@ -115,8 +130,11 @@ def _routes(api: _Api) -> list[Route]:
 
 
 class _Api:
-    def __init__(self, herder: HerderPort, examine: Examine, cluster: str, worker: WorkerConfig | None = None) -> None:
+    def __init__(
+        self, herder: HerderPort, examine: Examine, cluster: str, worker: WorkerConfig | None, puts: PutRehearsalsPort
+    ) -> None:
         self._worker = worker
+        self._puts = puts
         self._allow = worker.permissions.classes if worker else ()
         self._herder = herder
         self._examine = examine
@@ -174,6 +192,16 @@ class _Api:
     async def restart_task(self, request: Request) -> Response:
         await _answer(self._herder.restart_task(self._known(request), request.path_params["task"]))
         return Response(status_code=204)
+
+    async def rehearse_put(self, request: Request) -> Response:
+        """Let the connector's sink write records, roll back, and return a result for each.
+
+        This is an extension of Kafka Connect's API.
+        """
+        name = self._known(request)
+        entry = self._herder.view().connector(name)
+        properties = (entry.properties if entry else None) or {}
+        return JsonResponse(await run_in_threadpool(self._puts.run, name, properties, await _body(request)))
 
     async def offsets(self, request: Request) -> Response:
         return JsonResponse(bodies.offsets(await run_in_threadpool(self._herder.offsets, self._known(request))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Self
@@ -17,6 +18,8 @@ class FakeEngine:
         self.connectors: Any = {}
         self.answer: tuple[int, Any] = (202, None)
         self.calls: list[tuple[str, str]] = []
+        self.bodies: list[Any] = []  # of the writes that have one
+        self.respond: Callable[[Any], Any] | None = None  # makes the answer to a write of its body
         self.authorization: str | None = None  # what every request must carry; else it gets 401
         self.given: list[str | None] = []  # the credentials that came with each request
         self.redirect = ""  # where a standby worker sends its clients
@@ -84,7 +87,12 @@ def _handler(engine: FakeEngine) -> type[BaseHTTPRequestHandler]:
         def do_PUT(self) -> None:
             if self._is_answered():
                 engine.calls.append((self.command, self.path))
-                self._send(*engine.answer)
+                if size := int(self.headers["Content-Length"] or 0):
+                    engine.bodies.append(json.loads(self.rfile.read(size)))
+                if engine.respond is not None:
+                    self._send(200, engine.respond(engine.bodies[-1]))
+                else:
+                    self._send(*engine.answer)
 
         def do_POST(self) -> None:
             self.do_PUT()

@@ -44,6 +44,7 @@ HOST = "engine.test"
 BODIES = {
     "/connectors": {"name": "d", "config": {"topics": "t"}},
     "/connectors/{name}/config": {"topics": "t"},
+    "/connectors/{name}/put-rehearsal": {"records": [{"key": "k", "value": {"map": []}}]},
     "/connectors/{name}/offsets": {"offsets": [{"partition": {"a": 1}, "offset": None}]},
     "/connector-plugins/{plugin}/config/validate": {"connector.class": "FileStreamSink"},
 }
@@ -51,7 +52,7 @@ BODIES = {
 
 def door(herder: Herder, **rules: Any) -> RequestChecks:
     rules = {"hosts": frozenset({HOST}), "credentials": Credentials(TOKEN), **rules}
-    return RequestChecks(build_app(herder, examine), AccessRules(**rules))
+    return RequestChecks(build_app(herder, examine, puts=herder), AccessRules(**rules))
 
 
 def client_of(served: RequestChecks) -> TestClient:

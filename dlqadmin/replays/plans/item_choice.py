@@ -29,6 +29,7 @@ class Candidate(msgspec.Struct, frozen=True):
     - `through`: the stages that turned a source's record into the message.
     - `refused`: why its bytes were not fetched.
     - `authors`: ids of the people who edited it.
+    - `null_column`: the column that must not be null according to its error.
     """
 
     dead_letter: int
@@ -50,6 +51,7 @@ class Candidate(msgspec.Struct, frozen=True):
     through: str = ""
     refused: str = ""
     authors: frozenset[int] = frozenset()
+    null_column: str = ""
 
     @property
     def tombstone(self) -> bool:

@@ -19,6 +19,7 @@ from dlqadmin.replays.plans.documents import PlanDocument, plan_document
 from dlqadmin.replays.plans.item_choice import Decided, decide
 from dlqadmin.replays.plans.kafka_queries import SourceClusterQueries
 from dlqadmin.replays.plans.newer_records import Behind, SearchLimits
+from dlqadmin.replays.plans.null_checks import NullSearch
 from dlqadmin.replays.plans.options import Options
 from dlqadmin.replays.plans.plan_inputs import Facts
 from dlqadmin.replays.plans.selection_reader import Reading
@@ -74,6 +75,7 @@ class Work:
             self._behind = msgspec.structs.replace(newer_records.look(there, cluster, limits), refused=tuple(refused))
         self.tally = PlanTally(options, self.targets, now)
         self._values = Looked()
+        self._nulls = NullSearch()
 
     def _readable(self) -> set[str]:
         """Return the origin topics that may be read for newer records.
@@ -95,6 +97,7 @@ class Work:
             found = there.candidates(letters)
             known = there.known_of(found)
             rows = [decide(one, self._options, self.targets, self._behind, known) for one in found]
+            self._nulls.look(rows, self.targets)
             yield PlanSlice(rows, self._values.not_json(rows, self.targets), known.holders)
 
     def write(self, part: PlanSlice) -> None:
@@ -121,6 +124,7 @@ class Work:
                 cells=cells,
                 tally=self.tally,
                 values=self._values,
+                nulls=self._nulls,
                 took_ms=round((time.perf_counter() - self._began) * 1000),
                 now=self._now,
                 approval=approval_rules.needed(to_send, elsewhere, people, self._now, self._replay.pk),

@@ -12,6 +12,7 @@ from dlqadmin.replays.models import Selection
 from dlqadmin.replays.outcomes.target_readers import Reader
 from dlqadmin.replays.plans.item_writer import Cell
 from dlqadmin.replays.plans.newer_records import Behind
+from dlqadmin.replays.plans.null_checks import NullSearch
 from dlqadmin.replays.plans.options import Options
 from dlqadmin.replays.plans.tally import PlanTally
 from dlqadmin.replays.plans.targets import TargetGroup, Targets, TargetTopic
@@ -34,6 +35,7 @@ class Facts(msgspec.Struct, frozen=True):
     cells: Sequence[Cell]
     tally: PlanTally
     values: Looked
+    nulls: NullSearch
     took_ms: int
     now: datetime
     approval: Sequence[str] = ()

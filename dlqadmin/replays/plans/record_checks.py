@@ -66,6 +66,27 @@ def json_values(facts: Facts) -> Iterator[CheckDocument]:
         yield check(OK, "Valid values", f"All values are JSON, as {names} requires. {far}.")
 
 
+def null_fields(facts: Facts) -> Iterator[CheckDocument]:
+    """Check that the fields whose columns must not be null are no longer null in the records."""
+    for column, rows in sorted(facts.nulls.columns.items()):
+        named, null, unknown = map(facts.tally.sent_of, (rows.named, rows.null, rows.unknown))
+        if not named:
+            continue
+        missed = (
+            f" {unknown:,} of {named:,} not checked: their drafts have no single field {column}." if unknown else ""
+        )
+        if null:
+            again = "it" if null == 1 else "they"
+            text = f"{column} is null in {null:,} of {counted(named, 'record')}; {again} will fail again"
+            yield check(WARN, f"NULL left in {column}", f"{text}, unless the connector or the table changed.{missed}")
+        elif unknown == named:
+            yield check(WARN, f"NULL in {column} not checked", missed.strip())
+        else:
+            checked = named - unknown
+            text = f"{column} is set in {counted(checked, 'record')} whose error names it."
+            yield check(OK, f"No NULL left in {column}", f"{text}{missed}")
+
+
 def of_sources(facts: Facts) -> Iterator[CheckDocument]:
     """Describe the records of a source connector. The message is what the source would have written."""
     for stages, count in sorted(facts.tally.through.items()):

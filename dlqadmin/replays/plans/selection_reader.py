@@ -23,6 +23,7 @@ from dlqadmin.replays.items.messages import STRIPPED, Outgoing, kept
 from dlqadmin.replays.models import Disposal, Fix, LedgerEntry, ReplayItem, Selection
 from dlqadmin.replays.plans.item_choice import Candidate, CandidateFacts
 from dlqadmin.replays.plans.lineage import roots
+from dlqadmin.replays.plans.null_columns import null_column
 from dlqadmin.replays.rehearsals import corrected_source_records
 from dlqadmin.replays.rehearsals.corrected_source_records import SourceMessage
 from dlqadmin.replays.selections.frozen_selections import rows
@@ -49,6 +50,7 @@ class SelectedLetter(NamedTuple):
     key_hash: int | None
     value_size: int | None
     replay_item: str | None
+    message: str
     body__key: bytes | None
     body__headers: bytes
     body__original_headers: bytes | None
@@ -249,4 +251,5 @@ def _candidate(
         edited=edited,
         digest=fix.digest if fix is not None and edited is not None else "",
         rekeyed=edited is not None and whole is not None and edited.key != whole.key,
+        null_column=null_column(row.message),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import IntFlag
 
@@ -73,6 +73,10 @@ class PlanTally:
         """Return how many of the records to send have the mark."""
         found = Counter(self._marks)
         return sum(n for marks, n in found.items() if marks & mark)
+
+    def sent_of(self, ordinals: Iterable[int]) -> int:
+        """Return how many of these records are sent."""
+        return sum(1 for ordinal in ordinals if self._marks[ordinal])
 
     def add(self, found: Sequence[Decided], not_json: Collection[int], holders: Mapping[str, int]) -> None:
         """Add the next records, in order. `holders` maps evidence texts to the replays they name."""

@@ -63,8 +63,23 @@ class ProducedDocument(Document):
     through: str
 
 
+class RehearsedPutDocument(Document):
+    """A rehearsed put, which the database rolled back. `text` describes it in two sentences."""
+
+    connector: str
+    table: str
+    rows: int
+    rows_before: int | None
+    rows_after: int | None
+    took_ms: int
+    text: str
+
+
 class RehearsedDocument(Document):
-    """The result of one record: its stages and a verdict."""
+    """The result of one record: its stages and a verdict.
+
+    Records of one connector share a `put`. It is absent if the sink's put was not rehearsed.
+    """
 
     dead_letter: PlaceDocument
     connector: str
@@ -74,6 +89,7 @@ class RehearsedDocument(Document):
     failed_before: int | None
     stages: list[RehearsedStageDocument]
     produced: ProducedDocument | None
+    put: RehearsedPutDocument | msgspec.UnsetType = msgspec.UNSET
 
 
 class RehearsalDocument(Document):

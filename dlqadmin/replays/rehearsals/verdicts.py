@@ -19,6 +19,7 @@ NOT_REHEARSABLE: Final = "not_rehearsable"
 FILTERED: Final = "filtered"
 PASSED = ("ok", "skipped")
 NO_SINK = "The sink itself is not rehearsed."
+ROLLED_BACK = "The sink wrote its row, and the database rolled it back."
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -54,6 +55,8 @@ def verdict(
     reason = str(hindered.get("note", ""))
     if before is None:
         return Verdict(NOT_REHEARSABLE, f"{was} {_until(stages, end)}".strip())
+    if end == len(stages):
+        return Verdict(FIXED, f"{was} and passes now. {ROLLED_BACK}", before)
     if before >= end:
         what = f"{reason}." if before == end else f"{name_of(stages[end])} comes before it, and {reason}."
         return Verdict(NOT_REHEARSABLE, f"{was}, but it can't be rehearsed: {what} {_until(stages, end)}", before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -24,6 +24,34 @@ NO_PASSFILE = f"{os.devnull}/none"
 
 # psycopg's warnings quote server messages, which contain whole rows. The exceptions still reach us.
 logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+
+
+class ConnectionLimits(NamedTuple):
+    """Time limits (ms) of a connection whose transactions are rolled back."""
+
+    statement_ms: int
+    lock_ms: int
+
+    def libpq_options(self) -> dict[str, Any]:
+        """Return options that notice a dead server, and that keep a URL from turning autocommit on."""
+        return {
+            "autocommit": False,
+            "connect_timeout": 3,  # seconds, as all of libpq's times
+            "keepalives_idle": 3,
+            "keepalives_interval": 1,
+            "keepalives_count": 3,
+            "tcp_user_timeout": self.statement_ms,
+        }
+
+    def postgres_settings(self) -> str:
+        """Return the statement that limits the current transaction.
+
+        `SET LOCAL` leaves the session as it is, because a connection pool may give it to other clients later.
+        """
+        return (
+            f"SET LOCAL statement_timeout = {self.statement_ms}; SET LOCAL lock_timeout = {self.lock_ms}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {self.statement_ms}"
+        )
 
 
 def database_url(value: str) -> str | None:
@@ -87,10 +115,13 @@ def database_file(value: str) -> str | None:
     return place.database if is_sqlite and place.database not in (None, "", ":memory:") else None
 
 
-def open_engine(url: str, *, begin: str = "BEGIN", root: str | None = None) -> sa.Engine:
+def open_engine(
+    url: str, *, begin: str = "BEGIN", root: str | None = None, limits: ConnectionLimits | None = None
+) -> sa.Engine:
     """Return an engine whose SQLite transactions begin when asked. Python's own control begins them too late.
 
-    The files that the URL names must be below `root`. Raises ConfigError.
+    The files that the URL names must be below `root`. `limits` apply to every transaction on PostgreSQL; on SQLite the
+    engine limits only the wait for a lock. Raises ConfigError.
     """
     problem = database_url(url)
     if problem is not None:
@@ -99,15 +130,14 @@ def open_engine(url: str, *, begin: str = "BEGIN", root: str | None = None) -> s
     if place.get_backend_name() != "sqlite":
         for path in database_files(url):
             _check_file(path, root)
-        options = {"passfile": NO_PASSFILE}
-        return sa.create_engine(place, pool_pre_ping=True, hide_parameters=True, connect_args=options)
+        return _open_server(place, limits)
     file = database_file(url)
     real = None if file is None else os.path.realpath(file)
     if real is not None:
         _check_file(real, root)
         place = place.set(database=real)
-    if "timeout" not in place.query:
-        place = place.update_query_dict({"timeout": SQLITE_WAIT_S})
+    wait_s = place.query.get("timeout", SQLITE_WAIT_S) if limits is None else str(limits.lock_ms / 1000)
+    place = place.update_query_dict({"timeout": wait_s})
     engine = sa.create_engine(place, hide_parameters=True)
 
     @sa.event.listens_for(engine, "do_connect")
@@ -123,6 +153,18 @@ def open_engine(url: str, *, begin: str = "BEGIN", root: str | None = None) -> s
     @sa.event.listens_for(engine, "begin")
     def begin_as_written(connection: sa.Connection) -> None:
         connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _open_server(place: sa.URL, limits: ConnectionLimits | None) -> sa.Engine:
+    options = {"passfile": NO_PASSFILE, **(limits.libpq_options() if limits is not None else {})}
+    engine = sa.create_engine(place, pool_pre_ping=True, hide_parameters=True, connect_args=options)
+    if limits is not None:
+
+        @sa.event.listens_for(engine, "begin")
+        def limit_transaction(connection: sa.Connection) -> None:
+            connection.exec_driver_sql(limits.postgres_settings())
 
     return engine
 

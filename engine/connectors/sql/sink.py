@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from engine.config.options import REQUIRED, Option, one_of
 from engine.connectors.sql.database import (
+    ConnectionLimits,
     check_constraints,
     database_url,
     driver_error,
@@ -20,6 +21,7 @@ from engine.connectors.sql.database import (
     open_engine,
     words,
 )
+from engine.connectors.sql.put_data import PUT_OPTION
 from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
 from engine.leases import Delivery
 from engine.record.record import Record
@@ -66,6 +68,13 @@ OPTIONS = (
         "PostgreSQL).",
         one_of(*Delivery),
     ),
+    Option(
+        PUT_OPTION,
+        "boolean",
+        False,
+        "Allow rehearsals of puts: the driver writes rows in one transaction and rolls it back. Triggers run, locks "
+        "are held for up to 3 s, and sequences keep the numbers that they gave out.",
+    ),
 )
 UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
     "postgresql": postgresql.insert,
@@ -86,9 +95,10 @@ class SqlSink:
     put_is_idempotent = False  # the sink names the rejected rows itself
     writes_to = "a database"
 
-    def __init__(self, root: str | None = None) -> None:
-        """Allow only SQLite files below `root`; None allows no file."""
+    def __init__(self, root: str | None = None, limits: ConnectionLimits | None = None) -> None:
+        """Allow only SQLite files below `root`; None allows no file. `limits` are the connections' time limits."""
         self._root = root
+        self._limits = limits
 
     @classmethod
     def rehearse(cls, config: Mapping[str, str], record: Record) -> Row:
@@ -104,12 +114,12 @@ class SqlSink:
 
     def start(self, config: Mapping[str, str]) -> None:
         self._configure(config)
-        self.engine = open_engine(self._url, begin="BEGIN IMMEDIATE", root=self._root)
+        self.engine = open_engine(self._url, begin="BEGIN IMMEDIATE", root=self._root, limits=self._limits)
         self.writing: Callable[[], AbstractContextManager[sa.Connection]] = self.engine.begin
         self._statements: dict[frozenset[str], sa.Insert] = {}
         try:
-            self._table = self._reflected(config["table.name"])
-            self._columns = {column.name for column in self._table.columns}
+            self.table = self._reflected(config["table.name"])
+            self._columns = {column.name for column in self.table.columns}
             self._check_keys()
         except EngineError:
             self.stop()
@@ -157,9 +167,9 @@ class SqlSink:
     def _check_keys(self) -> None:
         missing = [name for name in self._pk_fields if name not in self._columns]
         if missing:
-            raise ConfigError((("pk.fields", ",".join(missing), f"is not a column of the table {self._table.name}"),))
+            raise ConfigError((("pk.fields", ",".join(missing), f"is not a column of the table {self.table.name}"),))
         if self._pk_mode != "none" and not self._pk_fields:
-            self._pk_fields = tuple(column.name for column in self._table.primary_key)
+            self._pk_fields = tuple(column.name for column in self.table.primary_key)
         if self._upsert and not self._pk_fields:
             raise ConfigError(
                 (("pk.fields", None, "is required for insert.mode=upsert, because the table has no primary key"),)
@@ -170,19 +180,20 @@ class SqlSink:
         errors: list[RecordError] = []
         for index, record in enumerate(records):
             try:
-                rows.append(self._row(record))
+                rows.append(self.row_of(record))
             except DataError as error:
                 errors.append(RecordError(index, error))
         return rows, errors
 
-    def _row(self, record: Record) -> Row:
+    def row_of(self, record: Record) -> Row:
+        """Return the record's row. Raises DataError for a record that is none."""
         value = _fields_of(record)
         wanted = self._whitelist or self._columns
         row = {name: value[name] for name in value if name in wanted and name in self._columns}
         if self._pk_mode == "record_key":
             row |= self._key_of(record.key)
         if not row:
-            raise DataError(f"no field of the value is a column of the table {self._table.name}")
+            raise DataError(f"no field of the value is a column of the table {self.table.name}")
         return row
 
     def _key_of(self, key: Any) -> Row:
@@ -203,7 +214,7 @@ class SqlSink:
 
     def _build(self, columns: frozenset[str]) -> sa.Insert:
         if not self._upsert:
-            return self._table.insert()
+            return self.table.insert()
         insert = UPSERTS.get(self.engine.dialect.name)
         if insert is None:
             raise ConfigError(
@@ -215,7 +226,7 @@ class SqlSink:
                     ),
                 )
             )
-        statement = insert(self._table)
+        statement = insert(self.table)
         rest = {name: statement.excluded[name] for name in sorted(columns.difference(self._pk_fields))}
         keys = list(self._pk_fields)
         if not rest:
@@ -243,10 +254,14 @@ class SqlSink:
             )
         return ExceptionGroup("rows that the database rejected", errors)
 
+    def write_row(self, connection: sa.Connection, row: Row) -> None:
+        """Write one row, in the connection's transaction."""
+        connection.execute(self._statement(frozenset(row)), row)
+
     def _try_row(self, connection: sa.Connection, row: Row) -> BaseException | None:
         try:
             with connection.begin_nested():
-                connection.execute(self._statement(frozenset(row)), row)
+                self.write_row(connection, row)
         except ROW_ERRORS as error:
             if is_of_world(error):
                 raise

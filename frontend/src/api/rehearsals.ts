@@ -9,6 +9,7 @@ import type {
 export type {
   ShownDocument as Shown,
   RehearsedStageDocument as RehearsedStage,
+  RehearsedPutDocument as RehearsedPut,
   RehearsedDocument as Rehearsed,
   RehearsalDocument as RehearsalResult,
 } from "./schema";

@@ -1608,7 +1608,11 @@ export type components = {
             done_at: string | null;
             results: components["schemas"]["RehearsedDocument"][];
         };
-        /** @description The result of one record: its stages and a verdict. */
+        /**
+         * @description The result of one record: its stages and a verdict.
+         *
+         *         Records of one connector share a `put`. It is absent if the sink's put was not rehearsed.
+         */
         RehearsedDocument: {
             dead_letter: components["schemas"]["PlaceDocument"];
             connector: string;
@@ -1619,6 +1623,17 @@ export type components = {
             failed_before: number | null;
             stages: components["schemas"]["RehearsedStageDocument"][];
             produced: components["schemas"]["ProducedDocument"] | null;
+            put?: components["schemas"]["RehearsedPutDocument"];
+        };
+        /** @description A rehearsed put, which the database rolled back. `text` describes it in two sentences. */
+        RehearsedPutDocument: {
+            connector: string;
+            table: string;
+            rows: number;
+            rows_before: number | null;
+            rows_after: number | null;
+            took_ms: number;
+            text: string;
         };
         /** @description A stage, and the record's result in it. */
         RehearsedStageDocument: {
@@ -2443,6 +2458,7 @@ export type RegroupingDocument = components['schemas']['RegroupingDocument'];
 export type RehearsalBodyRequest = components['schemas']['RehearsalBodyRequest'];
 export type RehearsalDocument = components['schemas']['RehearsalDocument'];
 export type RehearsedDocument = components['schemas']['RehearsedDocument'];
+export type RehearsedPutDocument = components['schemas']['RehearsedPutDocument'];
 export type RehearsedStageDocument = components['schemas']['RehearsedStageDocument'];
 export type ReplayBodyRequest = components['schemas']['ReplayBodyRequest'];
 export type ReplayCounts = components['schemas']['ReplayCounts'];

@@ -106,8 +106,24 @@ def test_before_each_step_it_tells_where_it_is() -> None:
 
 def test_a_row_is_mapped_without_its_database() -> None:
     put = one({**SQL, "pk.mode": "record_key", "pk.fields": "id", "fields.whitelist": "mag"}, b'{"mag": 1, "x": 2}')[-1]
-    assert (put["state"], put["note"]) == ("not_rehearsable", "SqlSink would write to a database")
+    off = "SqlSink would write to a database, and rehearsal.put.enabled is false"
+    assert (put["state"], put["note"]) == ("not_rehearsable", off)
     assert json.loads(text(put)) == {"mag": 1, "id": "k"}
+
+
+def test_a_record_for_a_rehearsed_put_is_told_as_the_sink_would_get_it() -> None:
+    allowed = {**SQL, **CAST, "rehearsal.put.enabled": "true"}
+    good, broken, shapeless = (row for row in of(allowed, b'{"mag": "1"}', b'{"mag": "x"}', b"[1]") if "record" in row)
+    assert good["put"] == {"key": "k", "value": {"map": [["mag", 1.0]]}}
+    assert good["stages"][-1]["note"] == "SqlSink would write to a database"
+    assert broken["put"] is shapeless["put"] is None
+    assert of(SQL, b"{}")[-1]["put"] is None
+
+
+def test_a_record_that_can_not_be_sent_to_the_engine_says_so() -> None:
+    row = of({**SQL, "rehearsal.put.enabled": "true"}, b'{"a": "\\ud800"}')[-1]
+    assert row["put"] is None
+    assert "can't be sent to the engine" in row["stages"][-1]["note"]
 
 
 def test_what_no_table_would_take_fails() -> None:

@@ -16,4 +16,4 @@ def herder() -> Herder:
 
 @pytest.fixture
 def client(herder: Herder) -> TestClient:
-    return TestClient(build_app(herder, examine), raise_server_exceptions=False)
+    return TestClient(build_app(herder, examine, puts=herder), raise_server_exceptions=False)

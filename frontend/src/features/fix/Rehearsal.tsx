@@ -13,6 +13,8 @@ import type { Tone } from "../../lib/states";
 import { Button, LinkButton } from "../../ui/controls";
 import { Chip, Notice, Panel, Strip } from "../../ui/Panel";
 import styles from "./Rehearsal.module.css";
+import { passedEveryStage } from "./rehearsed";
+import { RehearsalPuts, RehearsalTotals } from "./RehearsalPuts";
 import { RehearsalStages } from "./RehearsalStages";
 
 const VERDICTS: Record<Verdict, { label: string; tone: Tone }> = {
@@ -33,7 +35,7 @@ interface Props {
   children?: ReactNode;
 }
 
-/** The records as they would be sent, through their connector's own stages; nothing is written. */
+/** The records as they would be sent, through their connector's own stages; nothing stays written. */
 export function Rehearsal({ asked, before, version = null, barred, onDone, children }: Props) {
   const [of, setOf] = useState<{ id: number; version: unknown } | null>(null);
   const [failure, setFailure] = useState<Error | null>(null);
@@ -83,7 +85,7 @@ export function Rehearsal({ asked, before, version = null, barred, onDone, child
         !trouble && (
           <p className={styles.lead}>
             Runs {"bulk" in asked ? "a sample of the drafts" : "the record to be sent"} through its connector’s stages.
-            Nothing is written, and the sink is not called.
+            Nothing is kept: the sink is called only if its connector allows it, and its rows are rolled back.
           </p>
         )
       )}
@@ -98,14 +100,20 @@ function Results({ results }: { results: Rehearsed[] }) {
   const counts = (Object.keys(VERDICTS) as Verdict[])
     .map((verdict) => ({ verdict, n: results.filter((one) => one.verdict === verdict).length }))
     .filter(({ n }) => n > 0);
+  const passed = results.filter(passedEveryStage).length;
   return (
     <>
       {results.length > 0 && (
         <p className={styles.lead} role="status">
           {plural(results.length, "record", "records")}:{" "}
-          {counts.map(({ verdict, n }) => `${n} ${VERDICTS[verdict].label.toLowerCase()}`).join(", ")}.
+          {counts.map(({ verdict, n }) => `${n} ${VERDICTS[verdict].label.toLowerCase()}`).join(", ")}.{" "}
+          <Chip tone={passed === results.length ? "passed" : "plain"}>
+            {passed} of {results.length} passed every stage
+          </Chip>
         </p>
       )}
+      <RehearsalTotals results={results} />
+      <RehearsalPuts results={results} />
       <ul className={styles.list}>
         {results.map((one) => (
           <li key={one.dead_letter.id}>
@@ -136,6 +144,7 @@ function Result({ result }: { result: Rehearsed }) {
         <Said result={result} />
       </div>
       {result.stages.length > 0 && <RehearsalStages result={result} />}
+      <RehearsalPuts results={[result]} />
     </>
   );
 }

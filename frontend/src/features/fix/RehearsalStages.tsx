@@ -1,19 +1,9 @@
 import { useState } from "react";
-import type { Rehearsed, RehearsedStage, Shown, StageState } from "../../api/rehearsals";
+import type { Rehearsed, RehearsedStage, Shown } from "../../api/rehearsals";
 import { shortClass } from "../../lib/stages";
-import type { Tone } from "../../lib/states";
 import { Glyph, join } from "../../ui/Panel";
+import { capital, isPut, isRolledBack, look, STATES } from "./rehearsed";
 import styles from "./Rehearsal.module.css";
-
-const STATES: Record<StageState, { label: string; glyph: string; tone: Tone }> = {
-  ok: { label: "passes", glyph: "✓", tone: "passed" },
-  failed: { label: "fails", glyph: "✕", tone: "failed" },
-  skipped: { label: "skipped", glyph: "–", tone: "waiting" },
-  filtered: { label: "leaves it out", glyph: "∅", tone: "warn" },
-  not_rehearsable: { label: "not rehearsable", glyph: "?", tone: "unknown" },
-  not_reached: { label: "not reached", glyph: "", tone: "waiting" },
-  before: { label: "passed before it failed", glyph: "✓", tone: "waiting" },
-};
 
 /** The pipeline as it was rehearsed; the chosen stage tells what it made of the record, or why not. */
 export function RehearsalStages({ result }: { result: Rehearsed }) {
@@ -29,7 +19,7 @@ export function RehearsalStages({ result }: { result: Rehearsed }) {
             key={index}
             type="button"
             aria-pressed={index === shown}
-            className={join(styles.stage, styles[one.state])}
+            className={join(styles.stage, styles[look(one.state, isRolledBack(one, result))])}
             data-state={one.state}
             onClick={() => setChosen(index)}
           >
@@ -47,6 +37,7 @@ export function RehearsalStages({ result }: { result: Rehearsed }) {
             <span className="b cut">{one.name || shortClass(one.class)}</span>
             <span className={join("s t3 cut", styles.note)}>
               {STATES[one.state].label}
+              {isRolledBack(one, result) ? ", rolled back" : ""}
               {index === result.failed_before ? ", failed before" : ""}
             </span>
           </button>
@@ -90,7 +81,10 @@ function Told({ stage }: { stage: RehearsedStage }) {
       {after?.topic !== undefined && <Part name="topic" text={after.topic} />}
       {after?.key && <Data name="key" shown={after.key} />}
       {after?.value && (
-        <Data name={stage.state === "not_rehearsable" ? "would be written" : "value"} shown={after.value} />
+        <Data
+          name={stage.state === "not_rehearsable" ? "would be written" : isPut(stage) ? "row" : "value"}
+          shown={after.value}
+        />
       )}
       {after?.headers?.map((header, index) => (
         <Data key={index} name={`header ${header.name}`} shown={header} />
@@ -119,8 +113,4 @@ function Part({ name, text }: { name: string; text: string }) {
       </pre>
     </>
   );
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -39,6 +39,12 @@ ALL_PASS = rows("ok", "ok", "ok", "ok", end=SINK)
     [
         (ALL_PASS, CAST, 2, "fixed_here",
          "TRANSFORMATION 'cast' failed before and passes now. The sink itself is not rehearsed."),
+        (rows("ok", "ok", "ok", "ok", "ok"), PUT, 4, "fixed_here",
+         "TASK_PUT (SqlSink) failed before and passes now. The sink wrote its row, and the database rolled it back."),
+        (rows("ok", "ok", "ok", "ok", "ok"), None, None, "not_rehearsable",
+         "The stage that failed before is unknown. All stages pass."),
+        (rows("ok", "ok", "ok", "ok", "failed"), PUT, 4, "still_fails",
+         "TASK_PUT (SqlSink) still fails: it is no number"),
         (rows("ok", "ok", "failed"), CAST, 2, "still_fails", "TRANSFORMATION 'cast' still fails: it is no number"),
         (rows("ok", "ok", "failed"), VALUE, 1, "still_fails",
          f"{READING} failed before; it passes now, but TRANSFORMATION 'cast' fails: it is no number"),
