@@ -94,7 +94,14 @@ POSTGRES_BACK = [
     "DROP FUNCTION deadletters_note_removal()",
 ]
 
-NOW = "CAST(strftime('%s', 'now') AS INTEGER) / 3600"
+
+
+def milliseconds(moment: str) -> str:
+    """The time since the epoch on SQLite. strftime needs a percent sign, which Django takes for a parameter."""
+    return f"CAST(ROUND((julianday({moment}) - 2440587.5) * 86400000) AS INTEGER)"
+
+
+NOW = milliseconds("'now'") + " / 3600000"
 
 
 def row_trigger(event: str, changes: list[tuple[str, int]]) -> str:

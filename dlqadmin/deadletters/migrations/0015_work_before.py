@@ -48,8 +48,8 @@ POSTGRES = missing(
     lambda moment: f"CAST(floor(extract(epoch FROM {moment}) / 86400) AS integer)",
 )
 SQLITE = missing(
-    lambda moment: f"CAST(strftime('%s', {moment}) AS INTEGER) / 3600",
-    lambda moment: f"CAST(strftime('%s', {moment}) AS INTEGER) / 86400",
+    lambda moment: f"{WORK.milliseconds(moment)} / 3600000",
+    lambda moment: f"{WORK.milliseconds(moment)} / 86400000",
 )
 
 
