@@ -62,14 +62,17 @@ BEGIN
 END $$
 """
 # The marks of removed dead letters are deleted here. Their own trigger finds no dead letter then, and counts nothing.
+# DELETE waits for a writer of the mark and returns what it wrote; a SELECT would return what was there before.
 PER_REMOVAL = f"""
 CREATE FUNCTION deadletters_note_removal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    WITH unmarked AS (
+        DELETE FROM {MARKS} WHERE dead_letter_id IN (SELECT id FROM removed) RETURNING dead_letter_id, state
+    )
     INSERT INTO {CHANGES} ({COLUMNS})
     SELECT floor(extract(epoch FROM now()) / 3600), cluster, topic, connector, fingerprint_id,
         {work("mark.state")}, true, count(*), false
-    FROM removed AS letter LEFT JOIN {MARKS} AS mark ON mark.dead_letter_id = letter.id GROUP BY 1, 2, 3, 4, 5, 6;
-    DELETE FROM {MARKS} WHERE dead_letter_id IN (SELECT id FROM removed);
+    FROM removed AS letter LEFT JOIN unmarked AS mark ON mark.dead_letter_id = letter.id GROUP BY 1, 2, 3, 4, 5, 6;
     RETURN NULL;
 END $$
 """
