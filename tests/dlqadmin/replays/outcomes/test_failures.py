@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from dlqadmin.deadletters.index.column_values import key_hash
-from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity, ReplayMark
 from dlqadmin.metrics import open_work
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayItem, WatchPosition
@@ -162,6 +163,19 @@ def test_a_record_that_failed_again_is_open_work_once_as_its_newer_dead_letter(b
     assert open_now() == 0
     found = open_work.summary(world.now)
     assert (found.passed, found.set_aside) == (1, 1)
+
+
+def test_the_migration_finds_records_that_a_newer_dead_letter_replaced(build: Build) -> None:
+    world = past(build(2), "dead_lettered")
+    world.fails(BASE, headers=carrying(world.item()))
+    world.watch()
+    item_states.move([world.item(1)], ItemState.UNKNOWN, ItemState.FAILED_AGAIN, world.now)
+    ReplayMark.objects.update(state="failed_again")
+    assert (work(world.item()), work(world.item(1))) == ("open", "open")
+    migration = import_module("dlqadmin.deadletters.migrations.0014_work_changes")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.REPLACED)
+    assert (work(world.item()), work(world.item(1))) == ("set_aside", "open")
 
 
 def work(item: ReplayItem) -> str:
