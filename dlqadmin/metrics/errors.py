@@ -89,9 +89,9 @@ def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, w
         points[(at - first) // width] += n
     rows: dict[str, ErrorSeries] = {}
     stages: dict[str, Counter[str]] = {}
-    named = names({fingerprint for _, fingerprint in found}, by)
+    names = _names({fingerprint for _, fingerprint in found}, by)
     for (topic, fingerprint), points in found.items():
-        key, label, stage = named[fingerprint]
+        key, label, stage = names[fingerprint]
         key, label = (topic, topic) if by == "topic" else (key, label)
         if key not in rows:
             rows[key] = ErrorSeries(key=key, label=label, stage="", total=0, points=[0] * len(points), others=0)
@@ -160,7 +160,7 @@ def _narrow(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
     return ((epoch_ms(at) // width * width, topic, fingerprint, 1) for at, topic, fingerprint in rows)
 
 
-def names(fingerprints: Collection[int], by: str) -> dict[int, tuple[str, str, str]]:
+def _names(fingerprints: Collection[int], by: str) -> dict[int, tuple[str, str, str]]:
     """Return (key, label, stage) of each. The label of an exception is the last part of its name."""
     rows = Fingerprint.objects.filter(pk__in=fingerprints)
     known = rows.values_list("pk", "group_id", "group__title", "exception_class", "stage")

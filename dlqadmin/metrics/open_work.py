@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import accumulate
+from typing import Any
 
 from django.utils import timezone
 
-from dlqadmin.deadletters.models import WorkState
+from dlqadmin.deadletters.models import Group, WorkState
 from dlqadmin.deadletters.search.histogram import bucket_ms
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.deadletters.search.work_counts import BEFORE, WorkFlow, flows
@@ -18,9 +19,15 @@ from dlqadmin.metrics.documents import OpenSeries, OpenWork, StagePoints, WorkSu
 from dlqadmin.metrics.errors import HOUR_MS, MOST_SERIES
 from dlqadmin.rest.times import from_ms, iso
 
-SERIES = ("state", "group", "stage", "topic")
+# What dead letters are counted by: their stage first, and the key of the series last.
+NAMES = {
+    "state": ("fingerprint__stage",),
+    "group": ("fingerprint__stage", "fingerprint__group_id"),
+    "stage": ("fingerprint__stage",),
+    "topic": ("fingerprint__stage", "topic"),
+}
+SERIES = tuple(NAMES)
 Points = list[int]
-Names = Mapping[str, Mapping[int, tuple[str, str, str]]]  # key, label and stage of fingerprints, by series
 
 
 def open_work(start: datetime, end: datetime, by: str) -> OpenWork:
@@ -32,14 +39,13 @@ def open_work(start: datetime, end: datetime, by: str) -> OpenWork:
     first = errors.column_start(start, width)
     size = -(-(errors.epoch_ms(end) - first) // width)
     is_last_now = first + size * width > errors.epoch_ms(timezone.now())
-    names = ("fingerprint_id", "topic") if by == "topic" else ("fingerprint_id",)
     try:
         with bounded():
-            rows = list(flows(names, first // HOUR_MS, width // HOUR_MS, size, is_last_now=is_last_now))
-            named = {by: errors.names({row.cell[0] for row in rows}, by) for by in {by, "stage"} - {"state", "topic"}}
+            rows = list(flows(NAMES[by], first // HOUR_MS, width // HOUR_MS, size, is_last_now=is_last_now))
+            series = [] if by == "state" else _open_series(rows, size, titled=by == "group")
             exact = True
     except QueryTimedOut:
-        rows, named, exact = [], {}, False
+        rows, series, exact = [], [], False
     work = _stocks(rows, size)
     return OpenWork(
         start=iso(from_ms(first)),
@@ -51,8 +57,8 @@ def open_work(start: datetime, end: datetime, by: str) -> OpenWork:
         set_aside=work[WorkState.SET_ASIDE],
         became_passed=_became(rows, WorkState.PASSED, size),
         became_set_aside=_became(rows, WorkState.SET_ASIDE, size),
-        new=_new_by_stage(rows, named.get("stage", {}), size),
-        series=[] if by == "state" else _open_series(rows, named, by, size),
+        new=_new_by_stage(rows, size),
+        series=series,
         exact=exact,
     )
 
@@ -68,7 +74,7 @@ def summary(now: datetime) -> WorkSummary:
         replaying=work[WorkState.REPLAYING][0],
         passed=work[WorkState.PASSED][0],
         set_aside=work[WorkState.SET_ASIDE][0],
-        open_day_ago=sum(n for row in rows if row.column == BEFORE for state, n in row.steps() if state == "open"),
+        open_day_ago=sum(row.opened for row in rows if row.column == BEFORE),
         new_24h=sum(row.n for row in rows if row.is_new and row.column != BEFORE),
         passed_24h=sum(_became(rows, WorkState.PASSED, 1)),
         set_aside_24h=sum(_became(rows, WorkState.SET_ASIDE, 1)),
@@ -79,8 +85,9 @@ def _stocks(rows: Iterable[WorkFlow], size: int) -> dict[WorkState, Points]:
     """Return the numbers of each work state at the end of each column."""
     changes = {state: [0] * (size + 1) for state in WorkState}
     for row in rows:
-        for state, n in row.steps():
-            changes[state][row.column + 1] += n  # the first one has what came BEFORE
+        changes[WorkState.OPEN][row.column + 1] += row.opened  # the first one has what came BEFORE
+        if (state := row.closed_as) is not None:
+            changes[state][row.column + 1] += row.closed
     return {state: list(accumulate(points))[1:] for state, points in changes.items()}
 
 
@@ -92,37 +99,49 @@ def _became(rows: Iterable[WorkFlow], state: WorkState, size: int) -> Points:
     return points
 
 
-def _new_by_stage(rows: Iterable[WorkFlow], stages: Mapping[int, tuple[str, str, str]], size: int) -> list[StagePoints]:
+def _new_by_stage(rows: Iterable[WorkFlow], size: int) -> list[StagePoints]:
     found: dict[str, Points] = {}
     for row in rows:
         if row.is_new and row.column != BEFORE:
-            found.setdefault(stages[row.cell[0]][0], [0] * size)[row.column] += row.n
+            found.setdefault(row.cell[0], [0] * size)[row.column] += row.n
     series = [StagePoints(key=key, total=sum(points), points=points) for key, points in found.items()]
     return sorted(series, key=lambda one: (-one.total, one.key))
 
 
-def _open_series(rows: Iterable[WorkFlow], named: Names, by: str, size: int) -> list[OpenSeries]:
+def _open_series(rows: Iterable[WorkFlow], size: int, *, titled: bool) -> list[OpenSeries]:
     """Return the series with the most open dead letters at the end; the others are added up.
 
-    Values that were never open in the range are left out.
+    Values that were never open in the range are left out. `titled`: the keys are groups, with titles as labels.
     """
-    changes: dict[tuple[str, str], Points] = {}
-    stages: dict[tuple[str, str], Counter[str]] = {}
+    changes: dict[Any, Points] = {}
+    stages: dict[Any, Counter[str]] = {}
     for row in rows:
-        name = (row.cell[1], row.cell[1]) if by == "topic" else named[by][row.cell[0]][:2]
-        stage = named["stage"][row.cell[0]][0]
-        points = changes.setdefault(name, [0] * (size + 1))
-        for state, n in row.steps():
-            if state is WorkState.OPEN:
-                points[row.column + 1] += n
-                stages.setdefault(name, Counter())[stage] += n
-    found = []
-    for (key, label), points in changes.items():
-        there = list(accumulate(points))[1:]
-        if any(there):
-            stage = stages[key, label].most_common(1)[0][0]
-            found.append(OpenSeries(key=key, label=label, stage=stage, total=there[-1], points=there, others=0))
-    return _largest(sorted(found, key=lambda one: (-one.total, -max(one.points), one.label)))
+        key = row.cell[-1]
+        if key not in changes:
+            changes[key], stages[key] = [0] * (size + 1), Counter()
+        n = row.opened
+        changes[key][row.column + 1] += n
+        stages[key][row.cell[0]] += n
+    stocks = {key: list(accumulate(points))[1:] for key, points in changes.items()}
+    found = [
+        OpenSeries(
+            key=str(key),
+            label=str(key),
+            stage=stages[key].most_common(1)[0][0],
+            total=points[-1],
+            points=points,
+            others=0,
+        )
+        for key, points in stocks.items()
+        if any(points)
+    ]
+    largest = _largest(sorted(found, key=lambda one: (-one.total, -max(one.points), one.key)))
+    if titled:
+        shown = [int(one.key) for one in largest if one.key]
+        titles = dict(Group.objects.filter(pk__in=shown).values_list("pk", "title"))
+        for one in largest:
+            one.label = titles[int(one.key)] if one.key else one.label
+    return largest
 
 
 def _largest(found: Sequence[OpenSeries]) -> list[OpenSeries]:

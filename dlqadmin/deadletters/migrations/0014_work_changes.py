@@ -39,18 +39,20 @@ BEGIN
         FROM now_marked AS mark JOIN {LETTERS} AS letter ON letter.id = mark.dead_letter_id
         WHERE {work("mark.state")} <> 'open' GROUP BY 1, 2, 3, 4, 5, 6;
     ELSIF TG_OP = 'UPDATE' THEN
-        -- Most updates leave the work as it is. They must not read the dead letters.
-        PERFORM 1 FROM now_marked AS mark JOIN was_marked AS was USING (dead_letter_id)
-        WHERE {work("mark.state")} <> {work("was.state")} LIMIT 1;
+        PERFORM 1 FROM now_marked LIMIT 1;
         IF NOT FOUND THEN RETURN NULL; END IF;
+        -- Most updates leave the work as it is. Their rows cancel out before dead letters are read. The two sets of
+        -- rows are not joined: the plan is made once, and the sets of the first call may have been small.
         INSERT INTO {CHANGES} ({COLUMNS})
         SELECT floor(extract(epoch FROM now()) / 3600), cluster, topic, connector, fingerprint_id,
-            step.work, false, sum(step.n), false
-        FROM now_marked AS mark JOIN was_marked AS was USING (dead_letter_id)
-        JOIN {LETTERS} AS letter ON letter.id = dead_letter_id
-        CROSS JOIN LATERAL (VALUES ({work("mark.state")}, 1), ({work("was.state")}, -1)) AS step (work, n)
-        WHERE {work("mark.state")} <> {work("was.state")} AND step.work <> 'open'
-        GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(step.n) <> 0;
+            mark.work, false, sum(mark.n), false
+        FROM (
+            SELECT dead_letter_id, work, sum(n) AS n FROM (
+                SELECT dead_letter_id, {work("state")} AS work, 1 AS n FROM now_marked
+                UNION ALL SELECT dead_letter_id, {work("state")}, -1 FROM was_marked
+            ) AS step WHERE work <> 'open' GROUP BY dead_letter_id, work HAVING sum(n) <> 0
+        ) AS mark JOIN {LETTERS} AS letter ON letter.id = mark.dead_letter_id
+        GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(mark.n) <> 0;
     ELSE
         PERFORM 1 FROM was_marked LIMIT 1;
         IF NOT FOUND THEN RETURN NULL; END IF;

@@ -51,20 +51,27 @@ class WorkFlow(msgspec.Struct, frozen=True):
         """Return whether they are new dead letters."""
         return not self.state
 
-    def steps(self) -> Iterator[tuple[WorkState, int]]:
-        """Yield the differences that this makes to the numbers of work states."""
+    @property
+    def opened(self) -> int:
+        """Return how many more dead letters are open by this."""
         if self.is_new:
-            yield WorkState.OPEN, self.n
-            return
-        if self.removed:
-            yield WorkState(self.state), -self.n
-            return
-        yield WorkState(self.state), self.n
-        yield WorkState.OPEN, -self.n
+            return self.n
+        # Those that change to another state leave "open". Those that are removed left it before, if they were in one.
+        return 0 if self.removed and self.state != WorkState.OPEN else -self.n
+
+    @property
+    def closed_as(self) -> WorkState | None:
+        """Return the other work state that has more or fewer dead letters by this."""
+        return None if self.is_new or self.state == WorkState.OPEN else WorkState(self.state)
+
+    @property
+    def closed(self) -> int:
+        """Return how many more dead letters have the state `closed_as`."""
+        return -self.n if self.removed else self.n
 
 
 def flows(names: Sequence[str], first: int, width: int, columns: int, *, is_last_now: bool) -> Iterator[WorkFlow]:
-    """Yield all that happened, by column and by these names: `fingerprint_id`, `topic`.
+    """Yield all that happened, by column and by these names: `topic`, or `fingerprint__` and its columns.
 
     Columns are `width` hours wide and begin with the hour `first`. If the last column contains the present, it has
     all that is later too, such as failures with times in the future. What came before the first column has the
@@ -92,8 +99,10 @@ def _by(name: str, **narrowed: Any) -> dict[Any, WorkCounts]:
     found: dict[Any, WorkCounts] = {}
     for key, state, removed, n in new.annotate(total=Sum("n")).union(changed.annotate(total=Sum("n")), all=True):
         counts = found.setdefault(key, WorkCounts())
-        for step, more in WorkFlow(BEFORE, (key,), state, bool(removed), int(n)).steps():
-            setattr(counts, step.value, getattr(counts, step.value) + more)
+        flow = WorkFlow(BEFORE, (key,), state, bool(removed), int(n))
+        counts.open += flow.opened
+        if flow.closed_as is not None:
+            setattr(counts, flow.closed_as, getattr(counts, flow.closed_as) + flow.closed)
     return found
 
 
