@@ -8,9 +8,10 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
+import msgspec
 from django.utils import timezone
 
-from dlqadmin.deadletters.models import Group, WorkState
+from dlqadmin.deadletters.models import Fingerprint, Group, WorkState
 from dlqadmin.deadletters.search.histogram import bucket_ms
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.deadletters.search.work_counts import BEFORE, WorkFlow, flows
@@ -19,10 +20,11 @@ from dlqadmin.metrics.documents import OpenSeries, OpenWork, StagePoints, WorkSu
 from dlqadmin.metrics.errors import HOUR_MS, MOST_SERIES
 from dlqadmin.rest.times import from_ms, iso
 
-# What dead letters are counted by: their stage first, and the key of the series last.
+# The columns by which dead letters are counted: their stage, and the key of the series last. Groups are looked up
+# after counting, because a join by group makes the count twice as slow.
 NAMES = {
     "state": ("fingerprint__stage",),
-    "group": ("fingerprint__stage", "fingerprint__group_id"),
+    "group": ("fingerprint_id",),
     "stage": ("fingerprint__stage",),
     "topic": ("fingerprint__stage", "topic"),
 }
@@ -42,6 +44,8 @@ def open_work(start: datetime, end: datetime, by: str) -> OpenWork:
     try:
         with bounded():
             rows = list(flows(NAMES[by], first // HOUR_MS, width // HOUR_MS, size, is_last_now=is_last_now))
+            if by == "group":
+                rows = _by_group(rows)
             series = [] if by == "state" else _open_series(rows, size, titled=by == "group")
             exact = True
     except QueryTimedOut:
@@ -97,6 +101,13 @@ def _became(rows: Iterable[WorkFlow], state: WorkState, size: int) -> Points:
         if row.state == state and not row.removed and row.column != BEFORE:
             points[row.column] += row.n
     return points
+
+
+def _by_group(rows: Sequence[WorkFlow]) -> list[WorkFlow]:
+    """Replace fingerprints by their stages and groups."""
+    known = Fingerprint.objects.filter(pk__in={row.cell[0] for row in rows}).values_list("pk", "stage", "group_id")
+    cells = {pk: (stage, group) for pk, stage, group in known}
+    return [msgspec.structs.replace(row, cell=cells[row.cell[0]]) for row in rows]
 
 
 def _new_by_stage(rows: Iterable[WorkFlow], size: int) -> list[StagePoints]:
