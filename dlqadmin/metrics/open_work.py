@@ -78,7 +78,7 @@ def summary(now: datetime) -> WorkSummary:
         replaying=work[WorkState.REPLAYING][0],
         passed=work[WorkState.PASSED][0],
         set_aside=work[WorkState.SET_ASIDE][0],
-        open_day_ago=sum(row.opened for row in rows if row.column == BEFORE),
+        open_day_ago=max(0, sum(row.opened for row in rows if row.column == BEFORE)),
         new_24h=sum(row.n for row in rows if row.is_new and row.column != BEFORE),
         passed_24h=sum(_became(rows, WorkState.PASSED, 1)),
         set_aside_24h=sum(_became(rows, WorkState.SET_ASIDE, 1)),
@@ -92,7 +92,15 @@ def _stocks(rows: Iterable[WorkFlow], size: int) -> dict[WorkState, Points]:
         changes[WorkState.OPEN][row.column + 1] += row.opened  # the first one has what came BEFORE
         if (state := row.closed_as) is not None:
             changes[state][row.column + 1] += row.closed
-    return {state: list(accumulate(points))[1:] for state, points in changes.items()}
+    return {state: _running_sums(points) for state, points in changes.items()}
+
+
+def _running_sums(changes: Iterable[int]) -> Points:
+    """Add up the changes, without the sum of the first one, which has what came BEFORE.
+
+    A record whose clock is ahead can pass before the time of its failure. No sum is below zero.
+    """
+    return [max(0, n) for n in accumulate(changes)][1:]
 
 
 def _became(rows: Iterable[WorkFlow], state: WorkState, size: int) -> Points:
@@ -133,7 +141,7 @@ def _open_series(rows: Iterable[WorkFlow], size: int, *, titled: bool) -> list[O
         n = row.opened
         changes[key][row.column + 1] += n
         stages[key][row.cell[0]] += n
-    stocks = {key: list(accumulate(points))[1:] for key, points in changes.items()}
+    stocks = {key: _running_sums(points) for key, points in changes.items()}
     found = [
         OpenSeries(
             key=str(key),

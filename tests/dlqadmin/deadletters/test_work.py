@@ -276,6 +276,17 @@ def test_columns_of_work_end_with_the_present(worked: Group, as_viewer: APIClien
     assert as_viewer.get("/api/v1/metrics/open-work", {"by": "exception"}).status_code == 400
 
 
+def test_a_record_of_the_future_never_makes_open_work_negative(db: None) -> None:
+    now = timezone.now()
+    index([letter(1, at_ms=int(now.timestamp() * 1000) + 30 * HOUR_MS)], now)
+    mark("passed", 1)
+    WorkChange.objects.update(hour=F("hour") - 30)
+    chart = open_work.open_work(now - timedelta(hours=40), now + timedelta(hours=40), "group")
+    assert (min(chart.open), chart.open[-1], chart.passed[-1]) == (0, 0, 1)
+    summary = open_work.summary(now)
+    assert (summary.open, summary.open_day_ago, summary.passed) == (0, 0, 1)
+
+
 def test_more_than_nine_series_are_added_up(db: None) -> None:
     index([letter(n, exception=f"x.Error{n}", message="?") for n in range(12)])
     series = open_work.open_work(NOW - timedelta(hours=3), NOW + timedelta(hours=1), "group").series
