@@ -6,21 +6,38 @@ from collections.abc import Mapping, Sequence
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
-from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Case, CharField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from dlqadmin.deadletters.models import DeadLetter, ReplayMark, ReplayState
+from dlqadmin.deadletters.models import REPLACED, WORK_OF_MARK, DeadLetter, ReplayMark, ReplayState, WorkState
 
 MARK = "replay_state"  # the field's name in filters, facets and exported files
+WORK = "work"  # the field's name in filters and facets
 # The state of a dead letter, as a query expression. Dead letters without a mark have the state "none".
-STATE = Coalesce("mark__state", Value(ReplayState.NONE.value))
-# The same state as a subquery for each row. Few rows are written, and a join would read all marks.
+STATE = Case(
+    When(mark__state=REPLACED, then=Value(ReplayState.FAILED_AGAIN.value)),
+    default=Coalesce("mark__state", Value(ReplayState.NONE.value)),
+    output_field=CharField(),
+)
+# The work that is left on a dead letter, as a query expression.
+WORK_STATE = Case(
+    *(
+        When(mark__state__in=[mark for mark, work in WORK_OF_MARK.items() if work == state], then=Value(state.value))
+        for state in WorkState
+        if state is not WorkState.OPEN
+    ),
+    default=Value(WorkState.OPEN.value),
+    output_field=CharField(),
+)
+COLUMNS = {MARK: STATE, WORK: WORK_STATE}  # the values that no column stores, by field
+# The mark's own state as a subquery for each row. Few rows are written, and a join would read all marks.
 _EACH = Coalesce(
     Subquery(ReplayMark.objects.filter(dead_letter=OuterRef("pk")).values("state")), Value(ReplayState.NONE.value)
 )
 _ONWARD = (
-    *(ReplayState.QUEUED, ReplayState.SENT, ReplayState.UNKNOWN, ReplayState.PASSED, ReplayState.FAILED_AGAIN),
-    *(ReplayState.DISCARDED, ReplayState.PARKED, ReplayState.HANDLED),
+    *(ReplayState.QUEUED.value, ReplayState.SENT.value, ReplayState.UNKNOWN.value, ReplayState.PASSED.value),
+    *(ReplayState.FAILED_AGAIN.value, REPLACED),
+    *(ReplayState.DISCARDED.value, ReplayState.PARKED.value, ReplayState.HANDLED.value),
 )
 # All writers insert in order of id, so that two writers wait for each other and cannot deadlock. Rows whose
 # state does not change are not touched.
@@ -33,19 +50,27 @@ _SHOW = """
 
 def marked(values: Sequence[str]) -> Q:
     """Return a condition for dead letters in any of these states."""
-    condition = Q(mark__state__in=[value for value in values if value != ReplayState.NONE])
-    return condition | Q(mark__isnull=True) if ReplayState.NONE in values else condition
+    return _in_marks(_marks_of_states(values))
+
+
+def worked(values: Sequence[str]) -> Q:
+    """Return a condition for dead letters in any of these work states."""
+    return _in_marks(_marks_of_work(values))
 
 
 def states(include: Mapping[str, Sequence[str]], exclude: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Return the wanted states, or None if they include "none".
+    """Return the marks' states that the filters want, or None if they include "none".
 
     The index of marks finds each state in order, but contains no row for "none". The states follow the order
     in which a record passes through them. If they are read one after the other, a record that advances
     meanwhile is still found.
     """
-    wanted = set(include.get(MARK, ReplayState.values)) - set(exclude.get(MARK, ()))
-    return None if ReplayState.NONE in wanted else [state.value for state in _ONWARD if state in wanted]
+    wanted = set(WORK_OF_MARK)
+    for name, marks in ((MARK, _marks_of_states), (WORK, _marks_of_work)):
+        if name in include:
+            wanted &= marks(include[name])
+        wanted -= marks(exclude.get(name, ()))
+    return None if ReplayState.NONE in wanted else [state for state in _ONWARD if state in wanted]
 
 
 @transaction.atomic
@@ -69,6 +94,19 @@ def show(rows: QuerySet[DeadLetter], state: Case | Coalesce | Value, *, held: bo
     if changed and not isinstance(state, Value):
         ReplayMark.objects.filter(state=ReplayState.NONE).delete()  # only our own: nobody commits such a mark
     return changed
+
+
+def _marks_of_states(values: Sequence[str]) -> set[str]:
+    return {*values, REPLACED} if ReplayState.FAILED_AGAIN in values else set(values)
+
+
+def _marks_of_work(values: Sequence[str]) -> set[str]:
+    return {mark for mark, work in WORK_OF_MARK.items() if work in values}
+
+
+def _in_marks(marks: set[str]) -> Q:
+    condition = Q(mark__state__in=sorted(marks - {ReplayState.NONE}))
+    return condition | Q(mark__isnull=True) if ReplayState.NONE in marks else condition
 
 
 def _lock_marks(rows: QuerySet[DeadLetter]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from dlqadmin.deadletters.index import mutes, retention
+from dlqadmin.deadletters.index import mutes, retention, work_compaction
 from dlqadmin.deadletters.search import planner_statistics
 
 
@@ -20,6 +20,12 @@ def prune_dead_letters() -> None:
 def end_mutes() -> None:
     """Reopen muted groups whose mute time is over."""
     mutes.sweep(timezone.now())
+
+
+@shared_task
+def compact_work() -> None:
+    """Add up the changes of work, so that counting stays fast."""
+    work_compaction.compact()
 
 
 @shared_task

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import BigIntegerField, F, Func
+from django.db.models import BigIntegerField, Case, F, Func
 from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -27,7 +27,7 @@ WINDOW_ROWS = 25_000  # rows that one query returns at most
 SLICE_ROWS = 200
 SLICE_BYTES = 4 * 1024 * 1024
 QUERY_S = 30.0
-JOINED: dict[str, F | Coalesce] = {
+JOINED: dict[str, F | Case] = {
     field.export_name: STATE if field.home is FieldHome.MARK else F(f"fingerprint__{field.column}")
     for field in EXPORTED
     if field.home in (FieldHome.FINGERPRINT, FieldHome.MARK)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.rest.documents import Document, Time
 
 
@@ -45,6 +46,67 @@ class ErrorSeries(Document):
     others: int
 
 
+class OpenSeries(Document):
+    """The open dead letters of one value at the end of each column. `total` is the last point.
+
+    `stage` is the stage of most of them. `others` is the number of values that this series adds up; 0 if it is a
+    single one.
+    """
+
+    key: str
+    label: str
+    stage: str
+    total: int
+    points: list[int]
+    others: int
+
+
+class StagePoints(Document):
+    """The new dead letters of one stage, by column."""
+
+    key: str
+    total: int
+    points: list[int]
+
+
+class OpenWork(Document):
+    """The work on dead letters over time. The range is widened to whole columns.
+
+    - `open`, `replaying`, `passed`, `set_aside`: dead letters in the index at the end of each column. The last
+      column ends now, if it contains the present. The four add up to the dead letters in the index.
+    - `became_passed`, `became_set_aside`: the dead letters that changed to this state in each column, less those
+      that left it. Retention does not change them.
+    - `new`: the new dead letters of each column by stage, at the time of their failure.
+    - `series`: open dead letters by group, stage or topic; empty without `by`.
+    """
+
+    start: Time = msgspec.field(name="from")
+    to: Time
+    bucket_ms: int
+    open: list[int]
+    replaying: list[int]
+    passed: list[int]
+    set_aside: list[int]
+    became_passed: list[int]
+    became_set_aside: list[int]
+    new: list[StagePoints]
+    series: list[OpenSeries]
+    exact: bool
+
+
+class WorkSummary(WorkCounts, kw_only=True):
+    """The work on all dead letters of the index, and its changes in the last 24 hours.
+
+    The last 24 hours are this hour and the 23 before it. `passed_24h` and `set_aside_24h` are net: dead letters that
+    left the state again are taken off.
+    """
+
+    open_day_ago: int
+    new_24h: int
+    passed_24h: int
+    set_aside_24h: int
+
+
 class WeekBefore(Document):
     """The same time a week before, by column."""
 
@@ -53,10 +115,11 @@ class WeekBefore(Document):
 
 
 class HeatmapRow(Document):
-    """One dead letter topic."""
+    """One dead letter topic. `open` counts its open dead letters of all times."""
 
     topic: str
     total: int
+    open: int
     week_before: int
     points: list[int]
 

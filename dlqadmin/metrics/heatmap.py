@@ -3,7 +3,7 @@
 from collections import Counter
 from datetime import datetime
 
-from dlqadmin.deadletters.search import counters
+from dlqadmin.deadletters.search import counters, work_counts
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.metrics import errors
@@ -25,16 +25,23 @@ def heat(start: datetime, end: datetime) -> Heatmap:
         with bounded():
             rows = errors.stack(errors.columns(start, end, width), "topic", start, end, width)
             before = _by_topic(start - WEEK, end - WEEK)
+            work = work_counts.by_topic()
             exact = True
     except QueryTimedOut:
-        rows, before, exact = [], Counter(), False
+        rows, before, work, exact = [], Counter(), {}, False
     return Heatmap(
         start=iso(from_ms(errors.column_start(start, width))),
         to=iso(end),
         bucket_ms=width,
         topics=len(rows),
         rows=[
-            HeatmapRow(topic=row.key, total=row.total, week_before=before[row.key], points=row.points)
+            HeatmapRow(
+                topic=row.key,
+                total=row.total,
+                open=work[row.key].open if row.key in work else 0,
+                week_before=before[row.key],
+                points=row.points,
+            )
             for row in rows[:MOST_TOPICS]
         ],
         exact=exact,

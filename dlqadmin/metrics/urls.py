@@ -8,5 +8,6 @@ urlpatterns = [
     path("metrics/balance", views.BalanceView.as_view(), name="metrics-balance"),
     path("metrics/errors", views.ErrorsView.as_view(), name="metrics-errors"),
     path("metrics/heat", views.HeatView.as_view(), name="metrics-heat"),
+    path("metrics/open-work", views.OpenWorkView.as_view(), name="metrics-open-work"),
     path("metrics/stages", views.StagesView.as_view(), name="metrics-stages"),
 ]

@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.metrics import errors, heatmap, queries
-from dlqadmin.metrics.documents import Balance, ConnectorPipeline, ErrorsOverTime, Heatmap
+from dlqadmin.metrics import errors, heatmap, open_work, queries
+from dlqadmin.metrics.documents import Balance, ConnectorPipeline, ErrorsOverTime, Heatmap, OpenWork
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
@@ -51,6 +51,23 @@ class HeatView(APIView):
         """Return errors by topic and hour; columns are longer if the range exceeds two days."""
         start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
         return Response(heatmap.heat(start, end))
+
+
+class OpenWorkView(APIView):
+    """The work on dead letters over time."""
+
+    @extend_schema(
+        operation_id="metrics_open_work",
+        parameters=[*RANGE, OpenApiParameter("by", OpenApiTypes.STR, enum=list(open_work.SERIES))],
+        responses=OpenWork,
+    )
+    def get(self, request: Request) -> Response:
+        """Return open, replaying, passed and set-aside dead letters by column, and the new ones by stage."""
+        start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
+        by = request.query_params.get("by") or "state"
+        if by not in open_work.SERIES:
+            raise ParameterError("by", f"must be one of {', '.join(open_work.SERIES)}")
+        return Response(open_work.open_work(start, end, by))
 
 
 class StagesView(APIView):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dlqadmin.audit.documents import TrailHealth
-from dlqadmin.metrics.documents import DailyErrors
+from dlqadmin.metrics.documents import DailyErrors, WorkSummary
 from dlqadmin.rest.documents import Document, Time
 
 
@@ -52,6 +52,7 @@ class SummaryDocument(Document):
     errors_24h: DailyErrors
     replays: ReplayCounts
     total: int
+    work: WorkSummary
 
 
 AttentionKind = Literal[

@@ -15,7 +15,7 @@ from dlqadmin.deadletters.records.expiry import expiring_soon
 from dlqadmin.deadletters.search import name_lookup
 from dlqadmin.deadletters.search.counters import cells
 from dlqadmin.deadletters.search.filters import Filters
-from dlqadmin.metrics import errors
+from dlqadmin.metrics import errors, open_work
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview import attention
 from dlqadmin.overview.documents import (
@@ -53,6 +53,7 @@ def summary(start: datetime, end: datetime) -> SummaryDocument:
         errors_24h=errors.count_24h(now),
         replays=count_replays(start, end),
         total=sum(counted.values()),
+        work=open_work.summary(now),
     )
 
 

@@ -48,6 +48,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "compact-work": {
+        "task": "dlqadmin.deadletters.tasks.compact_work",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
     "gather-statistics": {
         "task": "dlqadmin.deadletters.tasks.gather_statistics",
         "schedule": 60.0,

@@ -7,7 +7,7 @@ import msgspec
 from dlqadmin.deadletters.group_states import GroupState
 from dlqadmin.deadletters.groups.common_values import Trait
 from dlqadmin.deadletters.models import Regrouping
-from dlqadmin.deadletters.search.documents import GroupLink
+from dlqadmin.deadletters.search.documents import GroupLink, WorkCounts
 from dlqadmin.rest.documents import Document, Time
 
 
@@ -32,7 +32,9 @@ class MuteDocument(Document):
 class GroupDocument(Document):
     """A group with its counts in a time range.
 
-    `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
+    - `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
+    - `work` counts all of its dead letters in the index, whatever the time range and the filters.
+    - `all_closed` is true if no work is left and records passed, so that the group can be resolved.
     """
 
     id: int
@@ -55,6 +57,8 @@ class GroupDocument(Document):
     connectors: list[str]
     topics: list[str]
     sparkline: SparklineDocument
+    work: WorkCounts
+    all_closed: bool
 
 
 class TabCounts(Document):

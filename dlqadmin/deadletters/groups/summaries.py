@@ -15,14 +15,16 @@ from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, S
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.search import work_counts
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
+from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.rest.times import iso, iso_or_none
 
 DAY = timedelta(days=1)
 NOW = timedelta(minutes=5)
-SORTS = ("last_seen", "first_seen", "events")
+SORTS = ("last_seen", "first_seen", "events", "open")
 
 
 class GroupSummary(msgspec.Struct):
@@ -84,13 +86,25 @@ def tab_counts(rows: Iterable[GroupSummary]) -> TabCounts:
 
 
 def sort_summaries(rows: Iterable[GroupSummary], sort: str) -> list[GroupSummary]:
-    """Sort by size or time, largest first. Ties are sorted by id, so that pages are stable."""
+    """Sort by size, open work or time, largest first. Ties are sorted by id, so that pages are stable."""
+    rows = list(rows)
+    work = work_of(row.group.pk for row in rows) if sort == "open" else {}
     keys: dict[str, Any] = {
         "last_seen": lambda row: (row.group.last_seen, row.group.pk),
         "first_seen": lambda row: (row.group.first_seen, row.group.pk),
         "events": lambda row: (row.events, -row.group.pk),
+        "open": lambda row: (work[row.group.pk].open, -row.group.pk),
     }
     return sorted(rows, key=keys[sort], reverse=True)
+
+
+def work_of(groups: Iterable[int]) -> dict[int, WorkCounts]:
+    """Count all dead letters of each of these groups by the work that is left."""
+    found = {group: WorkCounts() for group in groups}
+    arrow = dict(Fingerprint.objects.filter(group_id__in=found).values_list("pk", "group_id"))
+    for fingerprint, counts in work_counts.by_fingerprint(arrow).items():
+        found[arrow[fingerprint]] = work_counts.add(found[arrow[fingerprint]], counts)
+    return found
 
 
 def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> list[GroupDocument]:
@@ -109,6 +123,7 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     )
     seen, present = newest(arrow, places), newest(arrow, _all_letters().filter(failed_at__gte=now - NOW))
     lines, fingerprints = _sparklines(by_group, ids, arrow), Counter(arrow.values())
+    work = work_of(ids)
     return [
         GroupDocument(
             id=row.group.pk,
@@ -131,9 +146,16 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
             connectors=row.connectors,
             topics=row.topics,
             sparkline=lines[row.group.pk],
+            work=work[row.group.pk],
+            all_closed=is_all_closed(work[row.group.pk]),
         )
         for row in rows
     ]
+
+
+def is_all_closed(work: WorkCounts) -> bool:
+    """Return whether no work is left and records passed."""
+    return not work.open and not work.replaying and work.passed > 0
 
 
 def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:

@@ -9,10 +9,12 @@ from datetime import datetime
 import msgspec
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.utils import timezone
 
+from dlqadmin.deadletters.group_states import HOUR
 from dlqadmin.deadletters.index import letter_rows, watermark, word_index
 from dlqadmin.deadletters.index.bulk_insert import bulk
-from dlqadmin.deadletters.index.column_values import clean, moment
+from dlqadmin.deadletters.index.column_values import EPOCH, clean, moment
 from dlqadmin.deadletters.index.group_links import lock_links
 from dlqadmin.deadletters.index.group_titles import title
 from dlqadmin.deadletters.index.mutes import unmute
@@ -27,6 +29,8 @@ from dlqadmin.deadletters.models import (
     GroupActivity,
     GroupStatus,
     IndexPosition,
+    WorkChange,
+    WorkState,
 )
 
 Coordinates = tuple[str, int, int]
@@ -59,6 +63,7 @@ def write(batch: Sequence[ParsedMessage], cluster: str, now: datetime, removed: 
             hours = _insert(fresh, cluster, fingerprints, now)
             hours.subtract(removed.hours)
             _update_counters(hours)
+            _forget_removals(removed.hours)
             _touch_groups(fresh, removed.places, fingerprints, now)
         _advance_positions(batch, cluster, now)
     return len(fresh)
@@ -126,6 +131,28 @@ def _update_counters(hours: Mapping[letter_rows.Cell, int]) -> None:
         fingerprints = {fingerprint for _, fingerprint in less}
         CountHour.objects.filter(n=0, hour__in={hour for hour, _ in less}, fingerprint__in=fingerprints).delete()
         CountDay.objects.filter(n=0, day__in={hour // 24 for hour, _ in less}, fingerprint__in=fingerprints).delete()
+
+
+def _forget_removals(hours: Mapping[letter_rows.Cell, int]) -> None:
+    """Undo the removals that a trigger noted of rows which the counters do not count any more."""
+    cells: Counter[tuple[int, str, str, str]] = Counter()
+    for (_, *cell), n in hours.items():
+        cells[tuple(cell)] += n  # type: ignore[index] # the rest of a cell
+    hour = (timezone.now() - EPOCH) // HOUR
+    WorkChange.objects.bulk_create(
+        WorkChange(
+            hour=hour,
+            cluster=cluster,
+            topic=topic,
+            connector=connector,
+            fingerprint_id=fingerprint,
+            state=WorkState.OPEN,
+            removed=True,
+            n=-n,
+            compacted=False,
+        )
+        for (fingerprint, cluster, topic, connector), n in sorted(cells.items())
+    )
 
 
 def _new_messages(batch: Sequence[ParsedMessage], cluster: str) -> list[ParsedMessage]:

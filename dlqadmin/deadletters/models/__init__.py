@@ -1,6 +1,13 @@
 """The tables of the index, in one module for each subject."""
 
-from dlqadmin.deadletters.models.counters import CountDay, CountHour, IndexPosition, SavedSearch, TextBatch
+from dlqadmin.deadletters.models.counters import (
+    CountDay,
+    CountHour,
+    IndexPosition,
+    SavedSearch,
+    TextBatch,
+    WorkChange,
+)
 from dlqadmin.deadletters.models.groups import (
     Fingerprint,
     Group,
@@ -11,6 +18,8 @@ from dlqadmin.deadletters.models.groups import (
 )
 from dlqadmin.deadletters.models.letters import (
     LOST,
+    REPLACED,
+    WORK_OF_MARK,
     DeadLetter,
     DeadLetterBody,
     DeadLetterText,
@@ -18,10 +27,13 @@ from dlqadmin.deadletters.models.letters import (
     ReplayMark,
     ReplayState,
     Trace,
+    WorkState,
 )
 
 __all__ = [
     "LOST",
+    "REPLACED",
+    "WORK_OF_MARK",
     "CountDay",
     "CountHour",
     "DeadLetter",
@@ -40,4 +52,6 @@ __all__ = [
     "SavedSearch",
     "TextBatch",
     "Trace",
+    "WorkChange",
+    "WorkState",
 ]

@@ -45,9 +45,43 @@ class CountDay(models.Model):
                 fields=["day", "fingerprint", "cluster", "topic", "connector"], name="count_day_cell"
             )
         ]
+        indexes = [models.Index(fields=["fingerprint"], name="count_day_fingerprint")]
 
     def __str__(self) -> str:
         return f"{self.day}: {self.n}"
+
+
+class WorkChange(models.Model):
+    """A change of the work on dead letters in one hour (hours since the epoch).
+
+    - `n` dead letters more have the work state. It is negative if they are fewer.
+    - With `removed`, `n` dead letters left the index in this state. The counters keep counting them.
+
+    Triggers add the rows, in the transaction of the change: a sum of rows is exact, and writers never wait for
+    each other. `work_compaction` adds up the rows of an hour. "open" is in no row without `removed`: it is the
+    rest of the counters.
+    """
+
+    hour = models.IntegerField()
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    connector = models.CharField(max_length=200, blank=True)
+    fingerprint = models.ForeignKey(
+        Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )  # a check would lock the fingerprint's row
+    state = models.CharField(max_length=10)
+    removed = models.BooleanField()
+    n = models.BigIntegerField()
+    compacted = models.BooleanField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["fingerprint"], name="work_change_fingerprint"),
+            models.Index(fields=["hour"], condition=models.Q(compacted=False), name="work_change_new"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hour}: {self.n:+} {self.state}"
 
 
 class IndexPosition(models.Model):

@@ -55,6 +55,35 @@ class ReplayState(models.TextChoices):
     HANDLED = "handled"
 
 
+# A mark's own state: failed again, and the newer dead letter of the same record is in the index. Everybody sees
+# FAILED_AGAIN. The record is open work once, as its newer dead letter.
+REPLACED = "replaced"
+
+
+class WorkState(models.TextChoices):
+    """The work that is left on a dead letter. Each one in the index has exactly one of these states."""
+
+    OPEN = "open"
+    REPLAYING = "replaying"
+    PASSED = "passed"
+    SET_ASIDE = "set_aside"
+
+
+# The work state of each mark. The triggers of migration 0014 have the same table.
+WORK_OF_MARK = {
+    ReplayState.NONE.value: WorkState.OPEN,
+    ReplayState.QUEUED.value: WorkState.REPLAYING,
+    ReplayState.SENT.value: WorkState.REPLAYING,
+    ReplayState.UNKNOWN.value: WorkState.REPLAYING,
+    ReplayState.PASSED.value: WorkState.PASSED,
+    ReplayState.FAILED_AGAIN.value: WorkState.OPEN,
+    REPLACED: WorkState.SET_ASIDE,
+    ReplayState.DISCARDED.value: WorkState.SET_ASIDE,
+    ReplayState.PARKED.value: WorkState.SET_ASIDE,
+    ReplayState.HANDLED.value: WorkState.SET_ASIDE,
+}
+
+
 class DeadLetter(models.Model):
     """The facts of one record of a dead letter topic. Rows are narrow, so that lists and counts are fast."""
 
@@ -120,8 +149,18 @@ class DeadLetter(models.Model):
     @property
     def replay_state(self) -> str:
         """The state of the mark. Load lists with `select_related("mark")`."""
+        state = self._mark_state
+        return ReplayState.FAILED_AGAIN if state == REPLACED else state
+
+    @property
+    def work_state(self) -> WorkState:
+        """The work that is left, by the mark."""
+        return WORK_OF_MARK[self._mark_state]
+
+    @property
+    def _mark_state(self) -> str:
         mark: ReplayMark | None = getattr(self, "mark", None)
-        return ReplayState.NONE if mark is None else mark.state
+        return ReplayState.NONE.value if mark is None else mark.state
 
 
 class ReplayMark(models.Model):
@@ -130,13 +169,16 @@ class ReplayMark(models.Model):
     It has a table of its own because a replay rewrites the state of every record. `failed_at` is the dead
     letter's, so that the index of one state has the order of lists. The database does not check the
     reference: that would lock the wide row. `replay_marks` writes only marks that an item or a disposal
-    stands for, and those references are checked. `removal` deletes the mark together with the dead letter.
+    stands for, and those references are checked.
+
+    Triggers write each change of work to `WorkChange`. The trigger of the dead letter reads its mark and deletes
+    it, so Django must not delete the mark first.
     """
 
     dead_letter = models.OneToOneField(
-        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="mark", db_constraint=False
+        DeadLetter, on_delete=models.DO_NOTHING, primary_key=True, related_name="mark", db_constraint=False
     )
-    state = models.CharField(max_length=20, choices=ReplayState)
+    state = models.CharField(max_length=20, choices=ReplayState)  # or REPLACED
     failed_at = models.DateTimeField()
 
     class Meta:

@@ -12,9 +12,9 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import BinaryField, Case, F, Q, QuerySet, When
 
+from dlqadmin.deadletters import replay_marks
 from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.replay_marks import MARK, STATE
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
 from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, apply, branches
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
@@ -124,7 +124,7 @@ def _ordered(
 ) -> QuerySet[DeadLetter]:
     """Return rows beyond the place, in the order of the index.
 
-    `columns` may contain the replay state, which is not a column of a table.
+    `columns` may contain the replay state and the work state, which are not columns of a table.
     """
     rows = branch.rows.order_by(*((f"-{branch.time}", f"-{branch.pk}") if newest_first else (branch.time, branch.pk)))
     if beyond is not None:
@@ -132,7 +132,7 @@ def _ordered(
         later, same = Q(**{f"{branch.time}__{than}": beyond[0]}), Q(**{f"{branch.pk}__{than}": beyond[1]})
         # The first condition is redundant, but the database can use it as a bound of the index scan.
         rows = rows.filter(Q(**{f"{branch.time}__{than}e": beyond[0]}) & (later | same))
-    return rows.annotate(**{MARK: STATE}) if MARK in columns else rows
+    return rows.annotate(**{name: value for name, value in replay_marks.COLUMNS.items() if name in columns})
 
 
 def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: TimeBudget) -> MatchingRows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dlqadmin.deadletters.index.group_titles import short
-from dlqadmin.deadletters.models import DeadLetter, ReplayState, SavedSearch
+from dlqadmin.deadletters.models import DeadLetter, ReplayState, SavedSearch, WorkState
 from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
@@ -16,6 +16,15 @@ class GroupLink(Document):
 
     id: int
     title: str
+
+
+class WorkCounts(Document):
+    """The number of dead letters in the index, by the work that is left on them."""
+
+    open: int = 0
+    replaying: int = 0
+    passed: int = 0
+    set_aside: int = 0
 
 
 class DeadLetterRow(Document):
@@ -39,6 +48,7 @@ class DeadLetterRow(Document):
     task_id: str | None
     group: GroupLink
     replay_state: ReplayState
+    work_state: WorkState
     readable: bool
     value_size: int | None
 
@@ -173,6 +183,7 @@ def row_document(row: DeadLetter, reader: PayloadReader) -> DeadLetterRow:
         task_id=row.task_id or None,
         group=GroupLink(id=fingerprint.group_id, title=fingerprint.group.title),
         replay_state=ReplayState(row.replay_state),
+        work_state=row.work_state,
         readable=row.readable,
         value_size=row.value_size,
     )

@@ -13,8 +13,8 @@ from enum import StrEnum
 import msgspec
 from django.db.models import Q
 
-from dlqadmin.deadletters.models import ReplayState
-from dlqadmin.deadletters.replay_marks import MARK, marked
+from dlqadmin.deadletters.models import ReplayState, WorkState
+from dlqadmin.deadletters.replay_marks import MARK, WORK, marked, worked
 from dlqadmin.deadletters.search.computed_conditions import has_exception, has_key, has_text, in_group
 from dlqadmin.deadletters.search.number_ranges import any_of
 
@@ -117,6 +117,7 @@ class DeadLetterField(msgspec.Struct, frozen=True):
 
 
 REPLAY_STATES = {state.value: state.value for state in ReplayState}
+WORK_STATES = {state.value: state.value for state in WorkState}
 READABLE = {"readable": "true", "unreadable": "false"}
 _Row, _Kind, _Type, _Home = DeadLetterField, FieldKind, ColumnType, FieldHome  # a row fits a line
 # Suggestions have the order of these rows.
@@ -207,6 +208,18 @@ _FILTERS = (
         condition=marked,
         facet=7,
         export=22,
+    ),
+    _Row(
+        WORK,
+        "Work",
+        "work that is left: open, replaying, passed or set_aside",
+        _Kind.CHOICE,
+        _Type.TEXT,
+        _Home.MARK,
+        stored_as="state",
+        words=WORK_STATES,
+        condition=worked,
+        facet=8,
     ),
     _Row(
         "readable",

@@ -18,7 +18,7 @@ from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER
 from dlqadmin.deadletters.index import words as texts
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, IndexPosition
 from dlqadmin.deadletters.payloads import PayloadReader
-from dlqadmin.deadletters.replay_marks import MARK, states
+from dlqadmin.deadletters.replay_marks import MARK, WORK, states
 from dlqadmin.deadletters.search.computed_conditions import fingerprints_with, has_key
 from dlqadmin.deadletters.search.fields import (
     COUNTED,
@@ -190,8 +190,8 @@ def branches(filters: Filters) -> list[SortedBranch]:
             if words
             else [SortedBranch(narrowed)]
         )
-    # Replay states are few and sorted by time in their own narrow table, so each state is one index scan.
-    narrowed = _filtered_rows(filters.without(MARK), _in_time_range(filters, every, "mark__failed_at"))
+    # Marks have few states and are sorted by time in their own narrow table, so each state is one index scan.
+    narrowed = _filtered_rows(filters.without(MARK).without(WORK), _in_time_range(filters, every, "mark__failed_at"))
     return [
         SortedBranch(narrowed.filter(mark__state=state), "mark__failed_at", "mark__dead_letter_id") for state in wanted
     ]

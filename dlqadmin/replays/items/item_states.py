@@ -179,6 +179,16 @@ def show_sent(replay: int, first: int, after: int) -> int:
     return in_step(DeadLetter.objects.filter(pk__in=behind))
 
 
+def show_replaced(linked: Sequence[ReplayItem]) -> None:
+    """Update the marks of the dead letters of these items, whose newer dead letter became known.
+
+    `move` does not, if the item had failed again before.
+    """
+    pks = sorted({item.dead_letter_id for item in linked})
+    for start in range(0, len(pks), PART):
+        in_step(DeadLetter.objects.filter(pk__in=pks[start : start + PART]))
+
+
 def _move(pks: Sequence[int], states: Sequence[ItemState], to: ItemState, values: dict[str, Any]) -> list[_ItemRow]:
     # NO KEY, so that inserts that reference these rows do not wait.
     there = ReplayItem.objects.select_for_update(no_key=True).filter(pk__in=pks, state__in=states).order_by("pk")

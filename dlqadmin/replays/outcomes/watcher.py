@@ -232,8 +232,11 @@ def _move(rows: Sequence[Verdict], before: str, after: str, reason: str, evidenc
     ReplayItem.objects.bulk_update(linked, ["refailure"], batch_size=PARAMETERS)
     moved = [item for item, _ in rows]
     if before == after and all(item.reason == reason for item in moved):
-        return _refresh(moved, before, evidence)
+        count = _refresh(moved, before, evidence)
+        states.show_replaced(linked)
+        return count
     count = states.move(moved, ItemState(before), ItemState(after), now, reason=reason, evidence=evidence)
+    states.show_replaced(linked)
     if count and after == ItemState.SENT and before != after:
         completion.go_on({item.replay_id for item in moved})
     if count and before != after:

@@ -478,6 +478,8 @@ export type components = {
             group: components["schemas"]["GroupDocument"];
             /** @enum {string} */
             replay_state: "none" | "queued" | "sent" | "passed" | "failed_again" | "unknown" | "discarded" | "parked" | "handled";
+            /** @enum {string} */
+            work_state: "open" | "replaying" | "passed" | "set_aside";
             readable: boolean;
             value_size: number | null;
             cluster: string;
@@ -553,6 +555,8 @@ export type components = {
             group: components["schemas"]["GroupLink"];
             /** @enum {string} */
             replay_state: "none" | "queued" | "sent" | "passed" | "failed_again" | "unknown" | "discarded" | "parked" | "handled";
+            /** @enum {string} */
+            work_state: "open" | "replaying" | "passed" | "set_aside";
             readable: boolean;
             value_size: number | null;
         };
@@ -943,6 +947,8 @@ export type components = {
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
+            work: components["schemas"]["WorkCounts"];
+            all_closed: boolean;
             fingerprints: components["schemas"]["FingerprintDocument"][];
             regroupings: components["schemas"]["RegroupingDocument"][];
             activity: components["schemas"]["ActivityDocument"][];
@@ -950,7 +956,9 @@ export type components = {
         /**
          * @description A group with its counts in a time range.
          *
-         *         `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
+         *         - `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
+         *         - `work` counts all of its dead letters in the index, whatever the time range and the filters.
+         *         - `all_closed` is true if no work is left and records passed, so that the group can be resolved.
          */
         GroupDocument: {
             id: number;
@@ -976,6 +984,8 @@ export type components = {
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
+            work: components["schemas"]["WorkCounts"];
+            all_closed: boolean;
         };
         /** @description A group's id and title. */
         GroupLink: {
@@ -1126,10 +1136,11 @@ export type components = {
             rows: components["schemas"]["HeatmapRow"][];
             exact: boolean;
         };
-        /** @description One dead letter topic. */
+        /** @description One dead letter topic. `open` counts its open dead letters of all times. */
         HeatmapRow: {
             topic: string;
             total: number;
+            open: number;
             week_before: number;
             points: number[];
         };
@@ -1365,6 +1376,46 @@ export type components = {
         /** @description A note on a group. */
         NoteBodyRequest: {
             text: string;
+        };
+        /**
+         * @description The open dead letters of one value at the end of each column. `total` is the last point.
+         *
+         *         `stage` is the stage of most of them. `others` is the number of values that this series adds up; 0 if it is a
+         *         single one.
+         */
+        OpenSeries: {
+            key: string;
+            label: string;
+            stage: string;
+            total: number;
+            points: number[];
+            others: number;
+        };
+        /**
+         * @description The work on dead letters over time. The range is widened to whole columns.
+         *
+         *         - `open`, `replaying`, `passed`, `set_aside`: dead letters in the index at the end of each column. The last
+         *           column ends now, if it contains the present. The four add up to the dead letters in the index.
+         *         - `became_passed`, `became_set_aside`: the dead letters that changed to this state in each column, less those
+         *           that left it. Retention does not change them.
+         *         - `new`: the new dead letters of each column by stage, at the time of their failure.
+         *         - `series`: open dead letters by group, stage or topic; empty without `by`.
+         */
+        OpenWork: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            bucket_ms: number;
+            open: number[];
+            replaying: number[];
+            passed: number[];
+            set_aside: number[];
+            became_passed: number[];
+            became_set_aside: number[];
+            new: components["schemas"]["StagePoints"][];
+            series: components["schemas"]["OpenSeries"][];
+            exact: boolean;
         };
         /** @description The options of a replay. Missing options stay as they are. */
         OptionsBodyRequest: {
@@ -2125,6 +2176,12 @@ export type components = {
             in: number;
             failed: number;
         };
+        /** @description The new dead letters of one stage, by column. */
+        StagePoints: {
+            key: string;
+            total: number;
+            points: number[];
+        };
         /** @description The figures at the top of the overview. */
         SummaryDocument: {
             failing_topics: components["schemas"]["FailingTopics"];
@@ -2132,6 +2189,7 @@ export type components = {
             errors_24h: components["schemas"]["DailyErrors"];
             replays: components["schemas"]["ReplayCounts"];
             total: number;
+            work: components["schemas"]["WorkSummary"];
         };
         /** @description The number of groups on each tab. */
         TabCounts: {
@@ -2298,6 +2356,29 @@ export type components = {
             count: number;
             dead_letter: number;
         };
+        /** @description The number of dead letters in the index, by the work that is left on them. */
+        WorkCounts: {
+            open: number;
+            replaying: number;
+            passed: number;
+            set_aside: number;
+        };
+        /**
+         * @description The work on all dead letters of the index, and its changes in the last 24 hours.
+         *
+         *         The last 24 hours are this hour and the 23 before it. `passed_24h` and `set_aside_24h` are net: dead letters that
+         *         left the state again are taken off.
+         */
+        WorkSummary: {
+            open: number;
+            replaying: number;
+            passed: number;
+            set_aside: number;
+            open_day_ago: number;
+            new_24h: number;
+            passed_24h: number;
+            set_aside_24h: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -2431,6 +2512,8 @@ export type NamedText = components['schemas']['NamedText'];
 export type NeighbourIds = components['schemas']['NeighbourIds'];
 export type NewestFailingReplay = components['schemas']['NewestFailingReplay'];
 export type NoteBodyRequest = components['schemas']['NoteBodyRequest'];
+export type OpenSeries = components['schemas']['OpenSeries'];
+export type OpenWork = components['schemas']['OpenWork'];
 export type OptionsBodyRequest = components['schemas']['OptionsBodyRequest'];
 export type OriginNeighbour = components['schemas']['OriginNeighbour'];
 export type OriginNeighbours = components['schemas']['OriginNeighbours'];
@@ -2496,6 +2579,7 @@ export type SparklineDocument = components['schemas']['SparklineDocument'];
 export type StageCounts = components['schemas']['StageCounts'];
 export type StageDocument = components['schemas']['StageDocument'];
 export type StageFigures = components['schemas']['StageFigures'];
+export type StagePoints = components['schemas']['StagePoints'];
 export type SummaryDocument = components['schemas']['SummaryDocument'];
 export type TabCounts = components['schemas']['TabCounts'];
 export type TargetDocument = components['schemas']['TargetDocument'];
@@ -2516,5 +2600,7 @@ export type WayEvent = components['schemas']['WayEvent'];
 export type WeekBefore = components['schemas']['WeekBefore'];
 export type WhyBodyRequest = components['schemas']['WhyBodyRequest'];
 export type WhyInvalid = components['schemas']['WhyInvalid'];
+export type WorkCounts = components['schemas']['WorkCounts'];
+export type WorkSummary = components['schemas']['WorkSummary'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -28,6 +28,7 @@ export type Field =
   | "origin_partition"
   | "origin_offset"
   | "replay_state"
+  | "work"
   | "readable"
   | "dialect"
   | "consumer_group";
@@ -45,6 +46,7 @@ export const FIELDS: readonly FieldRow[] = [
   { name: "origin_partition", term: "origin_partition", label: "Origin partition", kind: "number", facet: 6 },
   { name: "origin_offset", term: "origin_offset", label: "Origin offset", kind: "number" },
   { name: "replay_state", term: "replay", label: "Replay state", kind: "choice", facet: 7 },
+  { name: "work", term: "work", label: "Work", kind: "choice", facet: 8 },
   { name: "readable", term: "is", label: "Readable", kind: "choice", words: { true: "readable", false: "unreadable" } },
   { name: "dialect", term: "dialect", label: "Dialect", kind: "exact" },
   { name: "consumer_group", term: "consumer_group", label: "Consumer group", kind: "exact" },

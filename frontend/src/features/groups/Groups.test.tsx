@@ -64,6 +64,8 @@ function group(id: number, prints: number): GroupDetail {
     connectors: [],
     topics: [],
     sparkline: { from: "2026-11-21T03:00:00Z", bucket_ms: 3_600_000, points: [2] },
+    work: { open: 2, replaying: 0, passed: 0, set_aside: 0 },
+    all_closed: false,
     fingerprints,
     regroupings: [],
     activity: [],

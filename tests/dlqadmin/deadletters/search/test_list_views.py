@@ -153,7 +153,11 @@ def test_a_facet_does_not_narrow_itself(as_reader: APIClient, indexed: None) -> 
 def test_facets_beyond_the_window_say_so(as_reader: APIClient, indexed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "WINDOW", 10)
     answer = get(as_reader, f"{LIST}/facets")
-    assert (answer["exact"], answer["of"], answer["sampled"]) == (False, 10, ["origin_partition", "replay_state"])
+    assert (answer["exact"], answer["of"], answer["sampled"]) == (
+        False,
+        10,
+        ["origin_partition", "replay_state", "work"],
+    )
     assert sum(row["count"] for row in answer["facets"]["stage"]) == 37
     assert get(as_reader, readable="true", limit=5)["total"] == {"count": 10, "exact": False}
 

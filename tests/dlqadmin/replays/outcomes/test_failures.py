@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.utils import timezone
 
 from dlqadmin.deadletters.index.column_values import key_hash
-from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity
-from dlqadmin.replays.models import Replay, ReplayEvent, ReplayItem, WatchPosition
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity, ReplayMark
+from dlqadmin.metrics import open_work
+from dlqadmin.replays.items import item_states
+from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayItem, WatchPosition
 from dlqadmin.replays.outcomes import watcher
 from dlqadmin.replays.plans import lineage
 from engine.record.replay import ATTEMPT, ITEM
@@ -142,6 +146,44 @@ def test_a_failure_that_was_only_reported_is_linked_once_its_dead_letter_is_inde
     world.watch()
     assert world.item().refailure == dead
     assert world.item().history == []
+
+
+def test_a_record_that_failed_again_is_open_work_once_as_its_newer_dead_letter(build: Build) -> None:
+    world = past(build(), "dead_lettered")
+    world.watch()
+    assert (work(world.item()), open_now()) == ("open", 1)  # no dead letter of the failure is known
+    dead = world.fails(BASE, headers=carrying(world.item()))
+    world.watch()
+    assert (work(world.item()), dead.work_state, open_now()) == ("set_aside", "open", 1)
+    ReplayItem.objects.create(
+        replay=world.replay, ordinal=1, dead_letter=dead, lineage=world.item().lineage, target_topic=TOPIC,
+        state="sent", state_at=world.now, sent_at=world.now,
+    )  # fmt: skip
+    item_states.move([ReplayItem.objects.get(ordinal=1)], ItemState.SENT, ItemState.PASSED, world.now)
+    assert open_now() == 0
+    found = open_work.summary(world.now)
+    assert (found.passed, found.set_aside) == (1, 1)
+
+
+def test_the_migration_finds_records_that_a_newer_dead_letter_replaced(build: Build) -> None:
+    world = past(build(2), "dead_lettered")
+    world.fails(BASE, headers=carrying(world.item()))
+    world.watch()
+    item_states.move([world.item(1)], ItemState.UNKNOWN, ItemState.FAILED_AGAIN, world.now)
+    ReplayMark.objects.update(state="failed_again")
+    assert (work(world.item()), work(world.item(1))) == ("open", "open")
+    migration = import_module("dlqadmin.deadletters.migrations.0014_work_changes")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.REPLACED)
+    assert (work(world.item()), work(world.item(1))) == ("set_aside", "open")
+
+
+def work(item: ReplayItem) -> str:
+    return DeadLetter.objects.select_related("mark").get(pk=item.dead_letter_id).work_state
+
+
+def open_now() -> int:
+    return open_work.summary(timezone.now()).open
 
 
 @pytest.mark.parametrize("spell", [str.upper, lambda token: token.replace("-", "", 1), lambda token: token + " "])

@@ -11,11 +11,13 @@ from dlqadmin.broker.internal_topics import by_name
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.writer import write
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.metrics import open_work
 from dlqadmin.replays.fixes import drafts
 from dlqadmin.replays.fixes.drafts import DraftChange
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.items.messages import original
-from dlqadmin.replays.models import ItemState, ReplayItem
+from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
 from dlqadmin.replays.plans.selection_reader import ADDED_BYTES
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import RequestKey
@@ -172,6 +174,28 @@ def test_a_dead_letter_that_names_the_item_is_the_same_record_though_its_place_w
     lineages = dict(replay.items.values_list("dead_letter_id", "lineage"))
     assert lineages == {first_letter.pk: item.lineage, again.pk: item.lineage}
     assert reasons(replay) == ["same_lineage", ""]
+
+
+def test_a_plan_of_open_work_sends_as_many_records_as_are_open(operator: User) -> None:
+    index([letter(number) for number in range(4)])
+    items = list(plan(operator).items.order_by("ordinal"))
+    ReplayItem.objects.update(state=ItemState.SENT, sent_at=NOW)
+    Replay.objects.update(started_by=operator, status="watching")
+    LedgerEntry.objects.bulk_create(
+        LedgerEntry(lineage=item.lineage, target_topic=item.target_topic, item=item) for item in items
+    )
+    again = index_one(
+        letter(9, headers=(("dlq.replay.item", items[0].token.encode()), ("dlq.replay.attempt", b"1")), message="again")
+    )
+    item_states.move([items[0]], ItemState.SENT, ItemState.FAILED_AGAIN, LATER, refailure=again)
+    item_states.move([items[1]], ItemState.SENT, ItemState.FAILED_AGAIN, LATER)  # skipped, without a dead letter
+    item_states.move([items[2]], ItemState.SENT, ItemState.PASSED, LATER)
+    item_states.in_step(DeadLetter.objects.filter(pk=items[3].dead_letter_id))  # waits for its outcome
+    chosen = frozen_selections.by_filter(f"{WEEK}&q=work:open", operator, RequestKey(), LATER)
+    replay = plan(operator, chosen=chosen)
+    assert reasons(replay) == ["", ""]
+    work = open_work.summary(LATER)
+    assert (work.open, work.replaying, work.passed, work.set_aside) == (2, 1, 1, 1)
 
 
 def test_a_dead_letter_of_the_place_where_a_record_was_sent_is_of_its_lineage(operator: User) -> None:
