@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.connectors.queries import EngineResponse, fetch_connectors
-from dlqadmin.deadletters.models import DeadLetter, GroupActivity
+from dlqadmin.deadletters.models import DeadLetter, GroupActivity, WorkChange
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview.documents import LiveState
 from dlqadmin.overview.health import health
 from dlqadmin.replays.models import Replay, ReplayEvent
 
-TABLES = (DeadLetter, GroupActivity, ReplayEvent, AuditEntry)
+TABLES = (DeadLetter, GroupActivity, WorkChange, ReplayEvent, AuditEntry)
 
 
 def live_state() -> LiveState:
