@@ -120,6 +120,8 @@ class EndangeredTask(ErrorBudgetDocument):
 class TaskDocument(Document):
     """One task, with its state and its latest figures.
 
+    `state_since` is null if the task has not reported this state yet.
+
     `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
     per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
     a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
@@ -127,6 +129,7 @@ class TaskDocument(Document):
 
     id: int
     state: str
+    state_since: Time | None
     trace: str | None
     lag: int | None
     metrics: dict[str, int]
@@ -145,6 +148,7 @@ class ConnectorDocument(Document):
     """One connector. Secrets in its configuration are masked.
 
     `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
+    `trace` is that of the connector itself, not of a task.
 
     `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
     first report. `dlq_topic` is null if no dead letters are written.
@@ -158,6 +162,7 @@ class ConnectorDocument(Document):
     kind: str
     state: str
     shown: ShownState
+    trace: str | None
     worker_id: str
     topics: list[str]
     dlq_topic: str | None

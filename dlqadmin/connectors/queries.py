@@ -135,6 +135,7 @@ def connector_document(
         kind=kind,
         state=str(state.get("state", "UNASSIGNED")),
         shown=shown,
+        trace=text_or_none(state.get("trace")),
         worker_id=str(state.get("worker_id", "")),
         topics=topics_of(row, figures),
         dlq_topic=_dead_letter_topic(config) if _writes_dead_letters(config) else None,
