@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from celery.signals import heartbeat_sent, worker_shutdown
@@ -23,9 +25,16 @@ class HeartbeatWriter:
     It writes only after Celery's own heartbeat, which stops when the worker loses the message queue.
     """
 
-    def __init__(self, name: str, queues: list[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        queues: Sequence[str],
+        note: Callable[[str, Sequence[str], datetime], None] = processes.note,
+        forget: Callable[[str], None] = processes.forget,
+    ) -> None:
         self.name = name
-        self._queues = queues
+        self.queues = queues
+        self._note, self._forget = note, forget
         self._beaten, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
 
@@ -54,9 +63,9 @@ class HeartbeatWriter:
         close_old_connections()
         try:
             if self._ended.is_set():
-                processes.forget(self.name)
+                self._forget(self.name)
             else:
-                processes.note(self.name, self._queues, timezone.now())
+                self._note(self.name, self.queues, timezone.now())
         except (DatabaseError, InterfaceError) as error:
             log.info("the heartbeat of %s was not stored: %s", self.name, error)
             close_old_connections()
@@ -71,15 +80,17 @@ def watch() -> None:
     worker_shutdown.connect(_on_shutdown, dispatch_uid="overview")
 
 
+def writer_of(heart: Any) -> HeartbeatWriter:
+    """Return the writer for the worker that Celery's heartbeat service belongs to."""
+    return HeartbeatWriter(heart.eventer.hostname, sorted(heart.eventer.app.amqp.queues.consume_from))
+
+
 def _on_heartbeat(sender: Any, **_: Any) -> None:
-    events = sender.eventer
-    writer = _writers.get(events.hostname)
-    if writer is None:
-        writer = _writers[events.hostname] = HeartbeatWriter(
-            events.hostname, sorted(events.app.amqp.queues.consume_from)
-        )
-        writer.start()
-    writer.beat()
+    name = sender.eventer.hostname
+    if name not in _writers:
+        _writers[name] = writer_of(sender)
+        _writers[name].start()
+    _writers[name].beat()
 
 
 def _on_shutdown(**_: Any) -> None:
