@@ -23,7 +23,7 @@ WORSE_FACTOR = 1.5
 SHOWN = 200
 
 
-class Sorted(NamedTuple):
+class FindingSplit(NamedTuple):
     """Findings without the dismissed ones, the dismissals that hold, and those that end now."""
 
     listed: list[Finding]
@@ -53,7 +53,7 @@ def end_of(dismissal: Dismissal, finding: Finding | None, now: datetime) -> Dism
     return None
 
 
-def sort(found: Sequence[Finding], dismissals: Iterable[Dismissal], now: datetime) -> Sorted:
+def split(found: Sequence[Finding], dismissals: Iterable[Dismissal], now: datetime) -> FindingSplit:
     """Separate findings from dismissed ones. Pure."""
     by_id = {row.id: row for row in found}
     held, ended = [], []
@@ -63,12 +63,12 @@ def sort(found: Sequence[Finding], dismissals: Iterable[Dismissal], now: datetim
         else:
             held.append(dismissal)
     hidden = {dismissal.finding for dismissal in held}
-    return Sorted([row for row in found if row.id not in hidden], held, ended)
+    return FindingSplit([row for row in found if row.id not in hidden], held, ended)
 
 
-def apply(found: Sequence[Finding], now: datetime) -> Sorted:
+def apply(found: Sequence[Finding], now: datetime) -> FindingSplit:
     """Separate findings from dismissed ones, and end the dismissals that no longer hold."""
-    result = sort(found, active(), now)
+    result = split(found, active(), now)
     for dismissal, why in result.ended:
         _active_row(dismissal.finding).filter(pk=dismissal.pk).update(ended_at=now, ended_why=why)
     return result

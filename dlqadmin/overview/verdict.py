@@ -16,20 +16,20 @@ UNSEALED_SECONDS = 60.0
 WAITING_FOR = timedelta(seconds=60)  # tasks without a worker for a shorter time are normal
 
 
-class Reason(NamedTuple):
+class StatusReason(NamedTuple):
     """A cause of a status other than `ok`, as a sentence."""
 
     status: Literal["degraded", "failing"]
     text: str
 
 
-def reasons(facts: SystemFacts) -> list[Reason]:
+def reasons(facts: SystemFacts) -> list[StatusReason]:
     """Return why the system is not healthy; empty if it is. The reasons for `failing` come first."""
     found = [*_parts(facts), *_connectors(facts), *_index(facts.lag), *_audit(facts)]
     return sorted(found, key=lambda reason: reason.status == "degraded")
 
 
-def overall(found: Iterable[Reason]) -> OverallStatus:
+def overall(found: Iterable[StatusReason]) -> OverallStatus:
     """Return the status for these reasons."""
     statuses = {reason.status for reason in found}
     return "failing" if "failing" in statuses else "degraded" if statuses else "ok"
@@ -59,7 +59,7 @@ def healthy_parts(facts: SystemFacts) -> list[str]:
     return [part for part in parts if part]
 
 
-def healthy_sentence(facts: SystemFacts, found: Iterable[Reason]) -> str:
+def healthy_sentence(facts: SystemFacts, found: Iterable[StatusReason]) -> str:
     """Return a sentence that all parts are healthy; empty if there is a reason that they are not."""
     if any(found):
         return ""
@@ -74,45 +74,45 @@ def healthy_sentence(facts: SystemFacts, found: Iterable[Reason]) -> str:
     return f"{listed[0].upper()}{listed[1:]} {'are' if len(words) > 1 else 'is'} healthy."
 
 
-def _parts(facts: SystemFacts) -> Iterator[Reason]:
+def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
     if not facts.broker.reachable:
-        yield Reason("failing", "Kafka does not respond.")
+        yield StatusReason("failing", "Kafka does not respond.")
     if not facts.engine.reachable:
-        yield Reason("failing", facts.engine.trouble or "The engine does not respond.")
+        yield StatusReason("failing", facts.engine.trouble or "The engine does not respond.")
     if not facts.has_redis:
-        yield Reason("failing", "Redis does not respond.")
+        yield StatusReason("failing", "Redis does not respond.")
     for row in facts.unserved_queues:
-        yield Reason("failing", f"No Celery worker serves the queue {row.queue} ({row.purpose}).")
+        yield StatusReason("failing", f"No Celery worker serves the queue {row.queue} ({row.purpose}).")
     for name in sorted({name for row in facts.queues if row.alive for name in row.silent}):
-        yield Reason("degraded", f"The Celery worker {name} ended without notice.")
+        yield StatusReason("degraded", f"The Celery worker {name} ended without notice.")
     if facts.is_beat_missing:
-        yield Reason("failing", "Celery beat does not start periodic tasks.")
+        yield StatusReason("failing", "Celery beat does not start periodic tasks.")
     if since := facts.indexer_stopped_since:
-        yield Reason("failing", f"The indexer has not been active since {iso(since)}.")
+        yield StatusReason("failing", f"The indexer has not been active since {iso(since)}.")
     elif facts.is_indexer_unknown:
-        yield Reason("degraded", "The state of the indexer is unknown: it has not read any topic yet.")
+        yield StatusReason("degraded", "The state of the indexer is unknown: it has not read any topic yet.")
 
 
-def _connectors(facts: SystemFacts) -> Iterator[Reason]:
+def _connectors(facts: SystemFacts) -> Iterator[StatusReason]:
     for name, shown in facts.shown.items():
         if shown.state == "failed":
-            yield Reason("failing", f"{name}: {_lower(shown.text)}.")
+            yield StatusReason("failing", f"{name}: {_lower(shown.text)}.")
         elif shown.state in HELD or waits_long(shown, facts.now):
-            yield Reason("degraded", f"{name}: {_lower(shown.text)}.")
+            yield StatusReason("degraded", f"{name}: {_lower(shown.text)}.")
 
 
-def _index(lag: IndexLag) -> Iterator[Reason]:
+def _index(lag: IndexLag) -> Iterator[StatusReason]:
     if lag.behind:
-        yield Reason("degraded", f"The index is {counted(lag.records, 'record')} and {lag.seconds:.0f} s behind.")
+        yield StatusReason("degraded", f"The index is {counted(lag.records, 'record')} and {lag.seconds:.0f} s behind.")
     if lag.text.seconds > BEHIND_SECONDS:
-        yield Reason("degraded", f"The word search is {lag.text.seconds:.0f} s behind.")
+        yield StatusReason("degraded", f"The word search is {lag.text.seconds:.0f} s behind.")
 
 
-def _audit(facts: SystemFacts) -> Iterator[Reason]:
+def _audit(facts: SystemFacts) -> Iterator[StatusReason]:
     if facts.audit.unsealed_seconds > UNSEALED_SECONDS:
-        yield Reason("degraded", "New entries of the audit trail are not being sealed.")
+        yield StatusReason("degraded", "New entries of the audit trail are not being sealed.")
     if facts.audit.shipping_trouble:
-        yield Reason("degraded", f"The audit trail cannot be sent: {facts.audit.shipping_trouble}")
+        yield StatusReason("degraded", f"The audit trail cannot be sent: {facts.audit.shipping_trouble}")
 
 
 def _lower(text: str) -> str:

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.overview import dismissals
-from dlqadmin.overview.dismissals import end_of, sort
+from dlqadmin.overview.dismissals import end_of, split
 from dlqadmin.overview.findings import Finding
 from dlqadmin.overview.models import Dismissal
 from dlqadmin.rest.problems import StateConflict
@@ -65,9 +65,9 @@ def test_a_finding_that_is_away_keeps_its_dismissal() -> None:
 
 def test_only_dismissed_findings_are_left_out() -> None:
     other = replace(FINDING, subject="8")
-    found = sort([FINDING, other], [dismissal()], NOW)
+    found = split([FINDING, other], [dismissal()], NOW)
     assert (found.listed, len(found.held), found.ended) == ([other], 1, [])
-    found = sort([FINDING, other], [dismissal(NOW)], NOW)
+    found = split([FINDING, other], [dismissal(NOW)], NOW)
     assert (found.listed, found.held, len(found.ended)) == ([FINDING, other], [], 1)
 
 
