@@ -71,7 +71,7 @@ class AttentionItem(Document):
     """A finding, with a link to the relevant page.
 
     `id` stays the same as long as the finding exists; dismissals refer to it. `score` is the harm times the
-    newness: see "Needs attention" in the documentation. `count` is the number of records or errors behind
+    newness. `count` is the number of records or errors behind
     the finding; 0 if there is none.
 
     `by` and `reason` are those of the person who asks for an approval.

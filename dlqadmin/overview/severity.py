@@ -1,6 +1,6 @@
 """The order of findings: harm times newness. Pure.
 
-The table and the rule are explained in docs/how-to/sort-failures.md.
+The table and the rule are explained in docs/how-to/read-the-overview.md.
 """
 
 import math

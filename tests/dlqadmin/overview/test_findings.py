@@ -1,8 +1,10 @@
+import re
 from datetime import timedelta
 from itertools import pairwise
 from typing import get_args
 
 import pytest
+from django.conf import settings
 
 from dlqadmin.overview.documents import AttentionKind
 from dlqadmin.overview.findings import Finding, capped, ordered
@@ -68,3 +70,8 @@ def test_at_most_five_of_a_kind_are_listed() -> None:
 @pytest.mark.parametrize(("kind", "expected"), [("failed_task", "high"), ("budget", "medium"), ("approval", "low")])
 def test_a_kind_has_a_severity(kind: AttentionKind, expected: str) -> None:
     assert severity(kind) == expected
+
+
+def test_the_documentation_has_the_harm_of_each_kind() -> None:
+    page = (settings.BASE_DIR / "docs/how-to/read-the-overview.md").read_text()
+    assert {kind: int(harm) for kind, harm in re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)} == HARM
