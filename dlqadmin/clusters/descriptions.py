@@ -23,7 +23,7 @@ from dlqadmin.clusters.documents import (
 )
 from dlqadmin.clusters.index_progress import TopicIndexProgress
 from dlqadmin.overview.documents import TextHealth
-from dlqadmin.overview.health import index_lag
+from dlqadmin.overview.index_lag import index_lag
 from dlqadmin.rest.times import iso
 from engine.config.masking import mask_url
 

@@ -17,7 +17,7 @@ from dlqadmin.broker import retention
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.followed_topics import follows
-from dlqadmin.overview.health import IndexLag, PartitionLag
+from dlqadmin.overview.index_lag import IndexLag, PartitionLag
 
 SAMPLE_EVERY_S, SAMPLES_S = 4.0, 90.0
 MOST_SUGGESTED = 20

@@ -11,6 +11,43 @@ from dlqadmin.rest.documents import Document, Time
 # Ordered from closest to failing to farthest. A `fail_fast` task has made no error yet: its first error fails it.
 Risk = Literal["failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown"]
 
+# `no_tasks`: nothing to run. `unknown`: the engine does not respond.
+DerivedState = Literal["failed", "stopped", "paused", "unassigned", "no_tasks", "unknown", "running"]
+
+
+class TaskCounts(Document):
+    """The tasks of a connector by state. `unassigned` tasks wait for a worker."""
+
+    total: int
+    running: int
+    failed: int
+    paused: int
+    stopped: int
+    unassigned: int
+
+
+class ShownState(Document):
+    """The state of a connector, derived from its own state and those of its tasks.
+
+    `running` means that all tasks run. `failed` means that the connector or some tasks failed; `text`
+    has the numbers. `since` is null if it is not known, and for `running`.
+
+    `by` and `reason` are those of the person who paused or stopped the connector. They are null if the
+    request did not go through the dashboard.
+
+    If the engine does not respond, `state` is `unknown`, and `last_known` and `tasks` are those of its
+    last response, at `as_of`. Otherwise `last_known` and `as_of` are null.
+    """
+
+    state: DerivedState
+    text: str
+    since: Time | None
+    by: str | None
+    reason: str | None
+    tasks: TaskCounts
+    last_known: DerivedState | None
+    as_of: Time | None
+
 
 class StageCounts(Document):
     """The failures of a stage (KIP-298), and the records that a handler dropped there (KIP-1033).
@@ -83,6 +120,8 @@ class EndangeredTask(ErrorBudgetDocument):
 class TaskDocument(Document):
     """One task, with its state and its latest figures.
 
+    `state_since` is null if the task has not reported this state yet.
+
     `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
     per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
     a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
@@ -90,6 +129,7 @@ class TaskDocument(Document):
 
     id: int
     state: str
+    state_since: Time | None
     trace: str | None
     lag: int | None
     metrics: dict[str, int]
@@ -107,6 +147,9 @@ class TaskDocument(Document):
 class ConnectorDocument(Document):
     """One connector. Secrets in its configuration are masked.
 
+    `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
+    `trace` is that of the connector itself, not of a task.
+
     `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
     first report. `dlq_topic` is null if no dead letters are written.
 
@@ -118,6 +161,8 @@ class ConnectorDocument(Document):
     type: str
     kind: str
     state: str
+    shown: ShownState
+    trace: str | None
     worker_id: str
     topics: list[str]
     dlq_topic: str | None

@@ -8,8 +8,10 @@ from typing import Any
 from django.utils import timezone
 
 from dlqadmin.connectors import client, error_budgets
-from dlqadmin.connectors.documents import ConnectorAnswer, ConnectorDocument, ConnectorList
+from dlqadmin.connectors.control_history import newest_requests
+from dlqadmin.connectors.documents import ConnectorAnswer, ConnectorDocument, ConnectorList, ShownState
 from dlqadmin.connectors.models import EngineAnswer
+from dlqadmin.connectors.states import HELD, derive, reported_states, shown_state
 from dlqadmin.connectors.task_documents import BudgetInputs, Paces, add_stages, document, task_document, text_or_none
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.error_rates import errors_per_hour
@@ -80,9 +82,21 @@ def connectors() -> ConnectorList:
 def documents(answer: EngineResponse, now: datetime) -> list[ConnectorDocument]:
     """Return the documents of all connectors of a response, sorted by name."""
     figures, paces = metrics.snapshots(), errors_per_hour(now)
+    shown = shown_states(answer, figures)
     return [
-        connector_document(name, answer.body[name], figures.get(name, []), paces, now) for name in sorted(answer.body)
+        connector_document(name, answer.body[name], shown[name], figures.get(name, []), paces, now)
+        for name in sorted(answer.body)
     ]
+
+
+def shown_states(answer: EngineResponse, figures: Mapping[str, Sequence[TaskSnapshot]]) -> dict[str, ShownState]:
+    """Return the state that the screens show for each connector of a response, sorted by name."""
+    told = {name: reported_states(answer.body[name]) for name in sorted(answer.body)}
+    requests = newest_requests([name for name, one in told.items() if derive(one.connector, one.counts) in HELD])
+    return {
+        name: shown_state(one, figures.get(name, ()), requests.get(name), reachable=answer.reachable, as_of=answer.at)
+        for name, one in told.items()
+    }
 
 
 def connector(name: str) -> ConnectorAnswer | None:
@@ -92,12 +106,14 @@ def connector(name: str) -> ConnectorAnswer | None:
     if name not in answer.body:
         return None
     figures = metrics.snapshots(name).get(name, [])
-    row = connector_document(name, answer.body[name], figures, errors_per_hour(now), now)
+    one = EngineResponse(answer.reachable, answer.at, {name: answer.body[name]})
+    shown = shown_states(one, {name: figures})[name]
+    row = connector_document(name, answer.body[name], shown, figures, errors_per_hour(now), now)
     return extend(ConnectorAnswer, row, reachable=answer.reachable, as_of=iso_or_none(answer.at))
 
 
 def connector_document(
-    name: str, row: Mapping[str, Any], figures: list[TaskSnapshot], paces: Paces, now: datetime
+    name: str, row: Mapping[str, Any], shown: ShownState, figures: list[TaskSnapshot], paces: Paces, now: datetime
 ) -> ConnectorDocument:
     """Join one connector of the engine's response with its tasks' last reports. Pure."""
     info, status = document(row, "info"), document(row, "status")
@@ -118,6 +134,8 @@ def connector_document(
         type=str(info.get("type") or status.get("type") or "sink"),
         kind=kind,
         state=str(state.get("state", "UNASSIGNED")),
+        shown=shown,
+        trace=text_or_none(state.get("trace")),
         worker_id=str(state.get("worker_id", "")),
         topics=topics_of(row, figures),
         dlq_topic=_dead_letter_topic(config) if _writes_dead_letters(config) else None,

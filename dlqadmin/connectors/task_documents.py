@@ -12,7 +12,7 @@ from dlqadmin.connectors import error_budgets
 from dlqadmin.connectors.documents import StageCounts, TaskDocument
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.rest.times import from_ms, iso
+from dlqadmin.rest.times import from_ms, iso, iso_or_none
 
 Paces = Mapping[tuple[str, int], float]
 
@@ -41,7 +41,8 @@ def task_document(
     return TaskDocument(
         id=number,
         state=state,
-        trace=task.get("trace"),
+        state_since=iso_or_none(report.state_since) if report and report.state == state else None,
+        trace=text_or_none(task.get("trace")),
         lag=metrics.task_lag(status),
         metrics=figures,
         stages=stages(status),

@@ -23,9 +23,15 @@ TaskKey = tuple[str, int]
 
 @dataclass(slots=True)
 class StatusBatch:
-    """The contents of a batch of status records. The last record of each task wins."""
+    """The contents of a batch of status records. The last record of each task wins.
+
+    `since` is the time of the first record of this batch with the task's last state. The state may be older
+    for the `unchanged` tasks, whose state is the same in all their records of the batch.
+    """
 
     tasks: dict[TaskKey, dict[str, Any]] = field(default_factory=dict)
+    since: dict[TaskKey, datetime] = field(default_factory=dict)
+    unchanged: set[TaskKey] = field(default_factory=set)
     tasks_gone: set[TaskKey] = field(default_factory=set)
     minutes: dict[tuple[str, int, datetime], dict[str, Any]] = field(default_factory=dict)
     connectors_gone: set[str] = field(default_factory=set)
@@ -64,11 +70,21 @@ def _store(found: StatusBatch) -> None:
     for connector in found.connectors_gone:
         TaskSnapshot.objects.filter(connector=connector).delete()
         TaskMinute.objects.filter(connector=connector).delete()
+    since = found.since | _unchanged_since(found)
     TaskSnapshot.objects.bulk_create(
-        [_snapshot(key, status) for key, status in found.tasks.items()],
+        [_snapshot(key, status, since[key]) for key, status in found.tasks.items()],
         update_conflicts=True,
         unique_fields=["connector", "task"],
-        update_fields=["state", "worker_id", "generation", "reported_at", "removed", "metrics", "status"],
+        update_fields=[
+            "state",
+            "state_since",
+            "worker_id",
+            "generation",
+            "reported_at",
+            "removed",
+            "metrics",
+            "status",
+        ],
     )
     TaskMinute.objects.bulk_create(
         [TaskMinute(connector=c, task=t, minute=minute, metrics=m) for (c, t, minute), m in found.minutes.items()],
@@ -80,11 +96,23 @@ def _store(found: StatusBatch) -> None:
         TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
 
 
-def _snapshot(key: TaskKey, status: Mapping[str, Any]) -> TaskSnapshot:
+def _unchanged_since(found: StatusBatch) -> dict[TaskKey, datetime | None]:
+    """Return the stored times of the states that this batch did not change."""
+    names = {connector for connector, _ in found.unchanged}
+    rows = TaskSnapshot.objects.filter(connector__in=names, removed=False)
+    return {
+        (connector, task): since
+        for connector, task, state, since in rows.values_list("connector", "task", "state", "state_since")
+        if (connector, task) in found.unchanged and state == _state(found.tasks[connector, task])
+    }
+
+
+def _snapshot(key: TaskKey, status: Mapping[str, Any], since: datetime | None) -> TaskSnapshot:
     return TaskSnapshot(
         connector=key[0],
         task=key[1],
-        state=str(status.get("state", "UNASSIGNED"))[:20],
+        state=_state(status),
+        state_since=since,
         worker_id=str(status.get("worker_id") or "")[:200],
         generation=_database_integer(status.get("generation")),
         reported_at=from_ms(_database_integer(status.get("time"))),
@@ -100,6 +128,7 @@ def _fold_connector(found: StatusBatch, connector: str, value: bytes | None) -> 
         return
     found.connectors_gone.add(connector)
     found.tasks = {key: status for key, status in found.tasks.items() if key[0] != connector}
+    found.unchanged = {key for key in found.unchanged if key[0] != connector}
     found.minutes = {key: figures for key, figures in found.minutes.items() if key[0] != connector}
 
 
@@ -112,6 +141,11 @@ def _fold_task(found: StatusBatch, task: TaskKey, record: RawRecord) -> None:
         return
     if not _database_integer(status.get("time")):
         status["time"] = _database_integer(record.timestamp)
+    known = found.tasks.get(task)
+    is_new = task in found.tasks_gone
+    if known is None or is_new or _state(known) != _state(status):
+        found.since[task] = from_ms(status["time"])
+        (found.unchanged.add if known is None and not is_new else found.unchanged.discard)(task)
     found.tasks[task] = status
     found.tasks_gone.discard(task)
     minute = from_ms(status["time"] // 60_000 * 60_000)
@@ -124,6 +158,10 @@ def _task_key(key: bytes) -> TaskKey | None:
     if not (key.startswith(TASK_KEY) and dash and task.isascii() and task.isdigit() and len(task) < 7):
         return None
     return connector[:200], int(task)
+
+
+def _state(status: Mapping[str, Any]) -> str:
+    return str(status.get("state", "UNASSIGNED"))[:20]
 
 
 def _document(value: bytes) -> dict[str, Any] | None:

@@ -19,11 +19,16 @@ class StatusPosition(models.Model):
 
 
 class TaskSnapshot(models.Model):
-    """The latest status of one task. A removed task keeps its counts, as part of the balance."""
+    """The latest status of one task. A removed task keeps its counts, as part of the balance.
+
+    `reported_at` moves with every report, `state_since` only with a new state. It is null for
+    states from before the upgrade that added it.
+    """
 
     connector = models.CharField(max_length=200)
     task = models.IntegerField()
     state = models.CharField(max_length=20)
+    state_since = models.DateTimeField(null=True)
     worker_id = models.CharField(max_length=200, default="")
     generation = models.IntegerField(default=0)
     reported_at = models.DateTimeField()

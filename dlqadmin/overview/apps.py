@@ -7,6 +7,7 @@ class OverviewConfig(AppConfig):
     verbose_name = "Overview"
 
     def ready(self) -> None:
-        from dlqadmin.overview import prometheus
+        from dlqadmin.overview import prometheus, worker_heartbeats
 
         prometheus.register()
+        worker_heartbeats.watch()

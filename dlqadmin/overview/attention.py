@@ -1,116 +1,205 @@
-"""Findings that need an operator's attention. Pure functions of data read elsewhere."""
+"""Findings about each part of the system. Pure functions of data read elsewhere."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import product
+from typing import Literal, get_args
 from urllib.parse import urlencode
 
+from django.conf import settings
+
 from dlqadmin.connectors.documents import ConnectorDocument, ErrorBudgetDocument
+from dlqadmin.connectors.states import HELD
+from dlqadmin.deadletters.groups.summaries import GroupSummary
 from dlqadmin.deadletters.records.expiry import SOON, ExpiringTopic
-from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.overview.documents import AttentionItem, AttentionKind
-from dlqadmin.overview.health import BEHIND_SECONDS, IndexLag
+from dlqadmin.overview.connector_texts import connector_page, first_line
+from dlqadmin.overview.documents import AttentionKind
+from dlqadmin.overview.facts import SystemFacts
+from dlqadmin.overview.findings import Finding
+from dlqadmin.overview.index_lag import BEHIND_SECONDS, IndexLag
+from dlqadmin.overview.verdict import waits_long
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.rest.text import counted
-from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.rest.times import iso
 from engine.config.options import DURATIONS_MS
 
-BUDGETS = {"exhausted": ": the next error stops it", "near": " is close to its tolerance limit"}
+GroupFinding = Literal["regressed", "new", "escalating"]
+GROUP_TEXTS: dict[GroupFinding, str] = {
+    "new": "New: {n:,} in 24 h, first {first:%d %b %H:%M} UTC",
+    "regressed": "Failed again after it was resolved: {n:,} in 24 h",
+    "escalating": "Growing: {n:,} in 24 h",
+}
+BUDGETS: dict[str, tuple[AttentionKind, str]] = {
+    "exhausted": ("budget_exhausted", ": the next error stops it"),
+    "near": ("budget", " is close to its tolerance limit"),
+}
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 WINDOWS = {milliseconds: name for name, milliseconds in DURATIONS_MS.items()}
 
 
-def item(kind: AttentionKind, title: str, text: str, at: datetime | None, href: str) -> AttentionItem:
-    """Return a finding with a link to the relevant page."""
-    return AttentionItem(kind=kind, title=title, text=text, at=iso_or_none(at), href=href)
-
-
-def failed_tasks(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[AttentionItem]:
-    """Return the tasks that stopped, with the first line of their trace."""
-    return [
-        item("failed_task", f"{task} stopped", _first_line(row.status.get("trace")), row.reported_at, _page(row))
-        for task, row in _named_tasks(snapshots)
-        if row.state == "FAILED"
-    ]
-
-
-def budgets(connectors: Iterable[ConnectorDocument]) -> list[AttentionItem]:
-    """Return tasks whose next error makes them fail, and tasks near a tolerance limit."""
-    found = []
-    for connector in connectors:
-        for task in connector.tasks:
-            if task.reported_at and (said := BUDGETS.get(task.budget.risk)):
-                title, at = f"{connector.name}-{task.id}{said}", datetime.fromisoformat(task.reported_at)
-                found.append(item("budget", title, _limits_used(task.budget), at, f"/connectors/{connector.name}"))
-    return found
-
-
-def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[AttentionItem]:
-    """Return findings if the index lags, nobody runs it, or the search text lags."""
-    if stopped_since:
+def parts(facts: SystemFacts) -> Iterator[Finding]:
+    """Yield the parts that do not work."""
+    if not facts.broker.reachable:
+        text = f"{settings.KAFKA_BOOTSTRAP_SERVERS} does not respond. The figures may be outdated."
+        yield Finding("broker_down", "", "Kafka does not respond", text, None, "/connectors")
+    if not facts.engine.reachable:
+        text = facts.engine.trouble or "The list of connectors may be outdated, and connectors can't be controlled."
+        yield Finding("engine_down", "", "The engine does not respond", text, facts.engine.at, "/connectors")
+    if not facts.has_redis:
+        yield Finding("redis_down", "", "Redis does not respond", "Jobs and replays wait for it.", None, "/replays")
+    for row in facts.unserved_queues:
+        seen, text = _time(row.seen_at), f"Queue {row.queue}: {row.purpose}"
+        yield Finding("worker_down", row.queue, f"No Celery worker serves {row.queue}", text, seen, "/replays")
+    if facts.is_beat_missing:
+        text = "Metrics and outcomes are not updated, and lost jobs are not started again."
+        title = "Celery beat does not start periodic tasks"
+        yield Finding("worker_down", "beat", title, text, _time(facts.scheduler.seen_at), "/replays")
+    if since := facts.indexer_stopped_since:
         text = "Nothing was indexed since then, so later errors are missing here."
-        return [item("index_behind", "The index is not being updated", text, stopped_since, "/records")]
-    found = []
+        yield Finding("indexer_down", "", "The index is not being updated", text, since, "/records")
+    elif facts.is_indexer_unknown and facts.followed:
+        text = f"{counted(facts.followed, 'dead letter topic')} can be indexed, but no indexer has read any."
+        yield Finding("indexer_down", "", "The indexer does not run", text, None, "/records")
+
+
+def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Finding]:
+    """Yield failed tasks and connectors, those without a worker, and those that nobody known paused."""
+    for row in rows:
+        shown, page = row.shown, connector_page(row.name)
+        if shown.state == "failed":
+            yield from _failed(row, page)
+        elif shown.state in HELD and shown.by is None:
+            title = f"{row.name} is {shown.state}"
+            text = "The dashboard does not know by whom or why: the request did not go through it."
+            yield Finding("connector_held", row.name, title, text, _time(shown.since), page, count=row.lag or 0)
+        elif waits_long(shown, now):
+            title = f"{row.name} does not run"
+            yield Finding(
+                "connector_waiting", row.name, title, shown.text, _time(shown.since), page, count=row.lag or 0
+            )
+
+
+def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
+    """Yield tasks whose next error makes them fail, and tasks near a tolerance limit."""
+    for row in rows:
+        for task in row.tasks:
+            if task.reported_at and task.budget.risk in BUDGETS:
+                kind, said = BUDGETS[task.budget.risk]
+                name = f"{row.name}-{task.id}"
+                yield Finding(
+                    kind,
+                    name,
+                    f"{name}{said}",
+                    _limits_used(task.budget),
+                    _time(task.reported_at),
+                    connector_page(row.name),
+                    count=max((one.used for one in (task.budget.total, task.budget.rate) if one), default=0),
+                    level=int(kind == "budget_exhausted"),
+                )
+
+
+def index_behind(lag: IndexLag) -> Iterator[Finding]:
+    """Yield findings if the index or the search text lags."""
     if lag.behind:
         text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
-        found.append(item("index_behind", "The index is behind", text, None, "/records"))
+        yield Finding("index_behind", "", "The index is behind", text, None, "/records", count=lag.records)
     if lag.text.seconds > BEHIND_SECONDS:
         waiting = counted(lag.text.records, "record")
         text = f"{waiting} can't be found by words yet, the oldest for {lag.text.seconds:.0f} s"
-        found.append(item("index_behind", "The word search is behind", text, None, "/records"))
-    return found
+        yield Finding(
+            "index_behind", "text", "The word search is behind", text, None, "/records", count=lag.text.records
+        )
 
 
-def retention_soon(rows: Iterable[ExpiringTopic], now: datetime) -> list[AttentionItem]:
-    """Return topics that may soon lose dead letters of unresolved groups, with the first time."""
-    found = []
+def retention_soon(rows: Iterable[ExpiringTopic], now: datetime) -> Iterator[Finding]:
+    """Yield topics that may soon lose dead letters of unresolved groups, with the first time."""
     for row in rows:
         keeps = timedelta(milliseconds=row.keeps_ms)
         records = urlencode({"topic": row.topic, "from": iso(now - keeps), "to": iso(now - keeps + SOON)})
         title = f"{counted(row.records, 'dead letter')} may leave Kafka within {SOON // HOUR} h"
         text = f"Retention of {row.topic}: {_duration_text(keeps)}. The index keeps its copy"
-        found.append(item("retention_soon", title, text, row.first, f"/records?{records}"))
-    return found
+        page = f"/records?{records}"
+        yield Finding("retention_soon", row.topic, title, text, row.first, page, count=row.records)
 
 
-def replays(rows: Iterable[tuple[Replay, int, int]]) -> list[AttentionItem]:
-    """Return replays that paused by themselves, and replays with records that failed again.
+def replays(rows: Iterable[tuple[Replay, int, int]], canaries: Mapping[int, int]) -> Iterator[Finding]:
+    """Yield replays that paused by themselves, and replays with records that failed again.
 
-    Each row contains the replay and its numbers of sent and failed records.
+    Each row contains the replay and its numbers of sent and failed records. `canaries` has the number of
+    unsent records of each replay that its canary paused.
     """
-    found = []
     for replay, sent, failed in rows:
-        page = f"/replays/{replay.pk}"
+        page, subject = f"/replays/{replay.pk}", str(replay.pk)
         if replay.status == ReplayStatus.PAUSED and replay.trouble:
-            title = f"{replay} paused because of a problem"
-            found.append(item("replay_paused", title, replay.trouble, replay.heartbeat, page))
+            is_canary = replay.pk in canaries
+            title = f"{replay}: {replay.trouble}" if is_canary else f"{replay} paused because of a problem"
+            text = f"{counted(canaries[replay.pk], 'record')} queued" if is_canary else replay.trouble
+            kind: AttentionKind = "canary_paused" if is_canary else "replay_paused"
+            at = getattr(replay, "paused_at", None) or replay.heartbeat
+            yield Finding(kind, subject, title, text, at, page, count=failed, failed_at=at)
         if failed:
             text = f"{failed:,} of {sent:,} sent records failed again"
-            found.append(item("replay_failing", f"{replay}: {replay.title}", text, replay.started_at, page))
-    return found
+            title = f"{replay}: {replay.title}"
+            yield Finding("replay_failing", subject, title, text, replay.started_at, page, count=failed)
 
 
-def healthy_summary(
-    snapshots: Mapping[str, list[TaskSnapshot]], workers: int, brokers: int, troubled: set[str], *, indexed: bool
-) -> str:
-    """Return a sentence that lists the healthy parts; empty if there are none."""
-    failed = sum(row.state == "FAILED" for rows in snapshots.values() for row in rows)
-    tasks = sum(len(rows) for rows in snapshots.values())
-    parts = [
-        "index" if indexed and not troubled & {"index_behind", "broker_down"} else "",
-        "" if failed or not tasks else counted(tasks, "task"),
-        "" if "engine_down" in troubled or not workers else counted(workers, "worker"),
-        "" if "broker_down" in troubled else counted(brokers, "broker"),
-    ]
-    words = [part for part in parts if part]
-    if not words:
-        return ""
-    listed = " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
-    single = len(words) == 1 and (words[0] == "index" or words[0].startswith("1 "))
-    return f"{listed[0].upper()}{listed[1:]} {('is' if single else 'are')} healthy."
+def approval(replay: Replay, records: int, *, is_yours: bool) -> Finding:
+    """Return a plan that waits for approval. `is_yours` if the signed-in person may approve it."""
+    asker = replay.asked_by.get_username() if replay.asked_by else "somebody"
+    text = f"{asker}: “{replay.reason}”" if replay.reason else asker
+    return Finding(
+        "approval_yours" if is_yours else "approval",
+        f"{replay.pk} {replay.asked_digest}",
+        f"{replay}: {replay.title}, {counted(records, 'record')}",
+        text,
+        replay.asked_at,
+        f"/replays/{replay.pk}",
+        count=records,
+        by=asker,
+        reason=replay.reason or None,
+    )
 
 
-def _named_tasks(snapshots: Mapping[str, list[TaskSnapshot]]) -> Iterable[tuple[str, TaskSnapshot]]:
-    return ((f"{row.connector}-{row.task}", row) for rows in snapshots.values() for row in rows)
+def groups(rows: Iterable[GroupSummary]) -> Iterator[Finding]:
+    """Yield regressed, new and escalating groups. Muted and resolved groups are in no such state."""
+    for kind, row in product(get_args(GroupFinding), rows):
+        if row.state == kind:
+            yield _group(kind, row)
+
+
+def _group(kind: GroupFinding, row: GroupSummary) -> Finding:
+    group = row.group
+    return Finding(
+        kind,
+        str(group.pk),
+        group.title,
+        GROUP_TEXTS[kind].format(n=row.events, first=group.first_seen),
+        group.regressed_at if kind == "regressed" else group.last_seen,
+        f"/groups/{group.pk}",
+        count=row.events,
+        failed_at=group.regressed_at,
+        active_at=group.last_seen,
+    )
+
+
+def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
+    failed = [task for task in row.tasks if task.state == "FAILED"]
+    since = _time(row.shown.since)
+    for task in failed:
+        title = f"{row.name}: its only task failed" if len(row.tasks) == 1 else f"{row.name}-{task.id} failed"
+        at = _time(task.state_since)
+        waits = f"{counted(task.lag, 'record')} {'waits' if task.lag == 1 else 'wait'}. " if task.lag else ""
+        yield Finding(
+            "failed_task",
+            f"{row.name} {task.id}",
+            title,
+            f"{waits}{first_line(task.trace)}",
+            at or _time(task.reported_at),
+            page,
+            failed_at=at,
+        )
+    if not failed:
+        yield Finding("failed_task", row.name, f"{row.name} failed", row.shown.text, since, page, failed_at=since)
 
 
 def _limits_used(budget: ErrorBudgetDocument) -> str:
@@ -125,9 +214,5 @@ def _duration_text(keeps: timedelta) -> str:
     return f"{keeps.days} d" if keeps >= 2 * DAY else f"{keeps / HOUR:g} h"
 
 
-def _page(row: TaskSnapshot) -> str:
-    return f"/connectors/{row.connector}"
-
-
-def _first_line(trace: object) -> str:
-    return str(trace).strip().partition("\n")[0][:300] if trace else "The task reported no stack trace."
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dlqadmin.audit.documents import TrailHealth
+from dlqadmin.connectors.documents import DerivedState, TaskCounts
 from dlqadmin.metrics.documents import DailyErrors, WorkSummary
 from dlqadmin.rest.documents import Document, Time
 
@@ -56,25 +57,143 @@ class SummaryDocument(Document):
 
 
 AttentionKind = Literal[
-    "new", "escalating", "regressed", "budget", "index_behind", "retention_soon", "failed_task", "broker_down",
-    "engine_down", "replay_paused", "replay_failing",
+    "broker_down", "engine_down", "redis_down", "worker_down", "indexer_down", "failed_task", "new", "escalating",
+    "canary_paused", "replay_paused", "approval_yours", "budget_exhausted", "regressed", "replay_failing",
+    "index_behind", "budget", "connector_waiting", "retention_soon", "approval", "connector_held",
 ]  # fmt: skip
+Severity = Literal["high", "medium", "low"]
+FindingAction = Literal["open", "restart", "resume", "decide", "review"]
+DismissalEndReason = Literal["", "undone", "over", "worse", "changed"]
+ControlAction = Literal["restart_task", "restart", "resume"]
+OverallStatus = Literal["ok", "degraded", "failing"]
 
 
 class AttentionItem(Document):
-    """A finding, with a link to the relevant page."""
+    """A finding, with a link to the relevant page.
 
+    `id` stays the same as long as the finding exists; dismissals refer to it. `score` is the harm times the
+    newness. `count` is the number of records or errors behind
+    the finding; 0 if there is none.
+
+    `by` and `reason` are those of the person who asks for an approval.
+    """
+
+    id: str
     kind: AttentionKind
+    severity: Severity
+    score: float
     title: str
     text: str
     at: Time | None
     href: str
+    action: FindingAction
+    count: int
+    by: str | None
+    reason: str | None
+
+
+class DismissalDocument(Document):
+    """A person's decision not to list a finding. `until` is null: until the finding changes.
+
+    `ended_why` is empty while the dismissal holds. `undone`: by `ended_by`. `over`: its time is over.
+    `worse` and `changed`: the finding did.
+    """
+
+    finding: str
+    kind: str
+    title: str
+    reason: str
+    by: str
+    at: Time
+    until: Time | None
+    ended_at: Time | None
+    ended_by: str | None
+    ended_why: DismissalEndReason
+
+
+class DismissalList(Document):
+    """The dismissals that hold, then those that ended in the last 30 days, newest first."""
+
+    results: list[DismissalDocument]
+
+
+class UnlistedState(Document):
+    """A state that a person chose on purpose, so that it is no finding."""
+
+    subject: str
+    text: str
+    href: str
+
+
+class FailedTask(Document):
+    """A failed task, with the first line of its error."""
+
+    task: int
+    since: Time | None
+    error: str
+
+
+class ConnectorEntry(Document):
+    """One connector that does not run as a whole.
+
+    `lag` is the number of records that wait for it. `error` is the first line of its own error or of its
+    first failed task. `actions` are those that the signed-in person may do now.
+    """
+
+    connector: str
+    state: DerivedState
+    text: str
+    since: Time | None
+    by: str | None
+    reason: str | None
+    running: int
+    tasks: int
+    lag: int | None
+    topics: list[str]
+    error: str | None
+    failed_tasks: list[FailedTask]
+    actions: list[ControlAction]
+    href: str
+
+
+class HealthyRest(Document):
+    """The connectors that run, and the other parts that work."""
+
+    connectors: list[str]
+    running: int
+    tasks: int
+    text: str
+    detail: str
+
+
+class StatusStrip(Document):
+    """The status strip of the overview.
+
+    `held` are the paused and stopped connectors. `waiting` are connectors without a worker or tasks, and
+    all connectors of an engine that does not respond.
+    """
+
+    failed_tasks: int
+    failed: list[ConnectorEntry]
+    held: list[ConnectorEntry]
+    waiting: list[ConnectorEntry]
+    rest: HealthyRest
 
 
 class AttentionItems(Document):
-    """The findings that need attention, most severe first, and the healthy parts."""
+    """The findings that need attention: worst first, then newest.
+
+    `more` is the number of findings that are left out because there are many of their kind. `ok` is a
+    sentence about the healthy parts; it is empty unless `status` is `ok`. `reasons` say why it is not.
+    """
 
     items: list[AttentionItem]
+    more: int
+    dismissed: list[DismissalDocument]
+    not_listed: list[UnlistedState]
+    strip: StatusStrip
+    status: OverallStatus
+    reasons: list[str]
     ok: str
 
 
@@ -112,7 +231,7 @@ class BrokerHealth(Document):
 
 
 class EngineHealth(Document):
-    """The state of the engine."""
+    """The state of the engine. `workers` run a connector or a task."""
 
     reachable: bool
     workers: int
@@ -130,13 +249,78 @@ class DatabaseHealth(Document):
     vendor: str
 
 
-class Health(Document):
-    """The health of every part."""
+class ConnectorCounts(Document):
+    """The connectors by the state that the screens show. All are `unknown` if the engine does not respond."""
 
-    status: Literal["ok", "degraded"]
+    total: int
+    running: int
+    failed: int
+    paused: int
+    stopped: int
+    unassigned: int
+    no_tasks: int
+    unknown: int
+
+
+class TaskTotals(TaskCounts):
+    """The tasks of all connectors by state. All are `unknown` if the engine does not respond."""
+
+    unknown: int
+
+
+class WorkerQueueHealth(Document):
+    """The Celery workers of one queue.
+
+    `silent` are the workers that ended without notice in the last hour. `seen_at` is the newest heartbeat,
+    and null if there was none in the last hour.
+    """
+
+    queue: str
+    purpose: str
+    alive: int
+    silent: list[str]
+    seen_at: Time | None
+
+
+class SchedulerHealth(Document):
+    """The state of Celery beat, which starts periodic tasks. They tell it through a worker."""
+
+    alive: bool
+    seen_at: Time | None
+
+
+class IndexerHealth(Document):
+    """The indexer of a cluster. `alive` and `seen_at` are null if it never wrote a position."""
+
+    cluster: str
+    alive: bool | None
+    seen_at: Time | None
+
+
+class ApprovalHealth(Document):
+    """The number of plans that wait for a second person's approval."""
+
+    waiting: int
+
+
+class Health(Document):
+    """The health of every part.
+
+    `failing`: a part does not work, or a task failed. `degraded`: a part is late, paused, stopped, or its
+    state is unknown. `reasons` has a sentence for each cause.
+    """
+
+    status: OverallStatus
+    reasons: list[str]
     index: IndexHealth
+    indexers: list[IndexerHealth]
     broker: BrokerHealth
     engine: EngineHealth
+    connectors: ConnectorCounts
+    tasks: TaskTotals
+    workers: list[WorkerQueueHealth]
+    scheduler: SchedulerHealth
+    approvals: ApprovalHealth
     redis: RedisHealth
     database: DatabaseHealth
     audit: TrailHealth

@@ -9,10 +9,11 @@ from django.db.models import Max
 from django.utils import timezone
 
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.connectors.queries import EngineResponse, fetch_connectors
+from dlqadmin.connectors.queries import EngineResponse
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity, WorkChange
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview.documents import LiveState
+from dlqadmin.overview.facts import gather
 from dlqadmin.overview.health import health
 from dlqadmin.replays.models import Replay, ReplayEvent
 
@@ -21,9 +22,8 @@ TABLES = (DeadLetter, GroupActivity, WorkChange, ReplayEvent, AuditEntry)
 
 def live_state() -> LiveState:
     """Return the health, and the version of the data."""
-    now = timezone.now()
-    engine = fetch_connectors(now)
-    return LiveState(health=health(now, engine), version=data_version(engine))
+    found = gather(timezone.now())
+    return LiveState(health=health(found), version=data_version(found.engine))
 
 
 def data_version(engine: EngineResponse) -> str:

@@ -7,13 +7,15 @@ from django.db.models import F, Sum
 from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from dlqadmin.connectors.queries import fetch_connectors, shown_states
+from dlqadmin.connectors.states import DERIVED_STATES
 from dlqadmin.deadletters.models import CountDay, IndexPosition
 from dlqadmin.metrics import queries
 from dlqadmin.metrics.queries import PARTS
 
 
 class DashboardCollector(Collector):
-    """A collector of dead letters, the index's lag, and the engine's tasks.
+    """A collector of dead letters, the index's lag, and the engine's connectors and tasks.
 
     It reads no tables at registration, only at a scrape.
     """
@@ -25,6 +27,7 @@ class DashboardCollector(Collector):
         yield _dead_letters()
         yield _index_lag()
         yield from _tasks()
+        yield _connectors()
 
 
 def register() -> None:
@@ -68,3 +71,13 @@ def _tasks() -> Iterator[Metric]:
             lags.add_metric([name, str(task.task)], queries.task_lag(task.status) or 0)
     yield states
     yield lags
+
+
+def _connectors() -> Metric:
+    family = GaugeMetricFamily(
+        "dlqadmin_connector_state", "1 for the state of the connector.", labels=["connector", "state"]
+    )
+    for name, shown in shown_states(fetch_connectors(), queries.snapshots()).items():
+        for state in DERIVED_STATES:
+            family.add_metric([name, state], float(shown.state == state))
+    return family

@@ -7,6 +7,8 @@ from dlqadmin.overview import views
 urlpatterns = [
     path("metrics/summary", views.SummaryView.as_view(), name="metrics-summary"),
     path("metrics/attention", views.AttentionView.as_view(), name="metrics-attention"),
+    path("attention/dismissals", views.DismissalsView.as_view(), name="dismissals"),
+    path("attention/<slug:finding>/dismissal", views.DismissalView.as_view(), name="dismissal"),
     path("health", views.HealthView.as_view(), name="health"),
     path("live", views.LiveView.as_view(), name="live"),
     path("alive", views.AliveView.as_view(), name="alive"),

@@ -1,6 +1,6 @@
 """REST views of the overview and of health, and the metrics for Prometheus."""
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -11,13 +11,25 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.accounts.event_responses import stream
-from dlqadmin.connectors.queries import fetch_connectors
+from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.metrics.views import RANGE
-from dlqadmin.overview import health, queries
-from dlqadmin.overview.documents import AttentionItems, Health, Liveness, LiveState, SummaryDocument
+from dlqadmin.overview import dismissals, facts, finding_queries, health, queries
+from dlqadmin.overview.dismissals import dismissal_document
+from dlqadmin.overview.documents import (
+    AttentionItems,
+    DismissalDocument,
+    DismissalList,
+    Health,
+    Liveness,
+    LiveState,
+    SummaryDocument,
+)
 from dlqadmin.overview.live import live_state
+from dlqadmin.overview.requests import DismissalBody
+from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.negotiation import AnyFormat
+from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
 LIVE_TIMES = StreamTimes(read_every_s=5.0, lifetime_s=60.0)
@@ -38,8 +50,50 @@ class AttentionView(APIView):
 
     @extend_schema(operation_id="metrics_attention", responses=AttentionItems)
     def get(self, request: Request) -> Response:
-        """Return the findings, most severe first, and the healthy parts."""
-        return Response(queries.needs_attention())
+        """Return the findings, worst first, then newest, and the status strip.
+
+        Dismissed findings are left out; the dismissals are beside them.
+        """
+        return Response(finding_queries.needs_attention(request.user))
+
+
+class DismissalsView(APIView):
+    """All dismissals of findings."""
+
+    @extend_schema(operation_id="dismissals_list", responses=DismissalList)
+    def get(self, request: Request) -> Response:
+        """Return the dismissals that hold, then those that ended in the last 30 days."""
+        return Response(DismissalList(results=[dismissal_document(row) for row in dismissals.recent()]))
+
+
+class DismissalView(APIView):
+    """The dismissal of one finding."""
+
+    permission_classes = (IsOperator,)
+
+    @extend_schema(operation_id="dismissals_create", request=DismissalBody, responses={201: DismissalDocument})
+    def post(self, request: Request, finding: str) -> Response:
+        """Leave the finding out of the list of all users, for at most 30 days or until it changes.
+
+        The finding comes back early if it becomes worse.
+        """
+        body, now = checked(DismissalBody, request), timezone.now()
+        until = body["until"]
+        if until is not None and not now < until <= now + dismissals.LONGEST:
+            raise ParameterError("until", f"must be within the next {dismissals.LONGEST.days} days")
+        found = finding_queries.find(finding, request.user)
+        if found is None:
+            raise Http404("There is no finding with this id now.")
+        made = dismissals.dismiss(found, actor(request), body["reason"], until, now)
+        return Response(dismissal_document(made), status=201)
+
+    @extend_schema(operation_id="dismissals_destroy", responses=DismissalDocument)
+    def delete(self, request: Request, finding: str) -> Response:
+        """List the finding again."""
+        ended = dismissals.undo(finding, actor(request), timezone.now())
+        if ended is None:
+            raise Http404("This finding is not dismissed.")
+        return Response(dismissal_document(ended))
 
 
 class HealthView(APIView):
@@ -47,12 +101,11 @@ class HealthView(APIView):
 
     @extend_schema(operation_id="health_retrieve", responses=Health)
     def get(self, request: Request) -> Response:
-        """Return the health of index, broker, engine, Redis and database.
+        """Return the health of every part, with the overall status and its reasons.
 
         An unavailable part is a result, not an error.
         """
-        now = timezone.now()
-        return Response(health.health(now, fetch_connectors(now)))
+        return Response(health.health(facts.gather(timezone.now())))
 
 
 class LiveView(APIView):

@@ -83,6 +83,16 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "note-beat": {
+        "task": "dlqadmin.overview.tasks.note_beat",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
+    "prune-overview": {
+        "task": "dlqadmin.overview.tasks.prune_overview",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
     "prune-metrics": {
         "task": "dlqadmin.metrics.tasks.prune_metrics",
         "schedule": 3600.0,

@@ -8,6 +8,7 @@ from typing import Any
 from dlqadmin.connectors.documents import ConnectorDocument, ConnectorList
 from dlqadmin.connectors.error_budgets import nearest_to_failing
 from dlqadmin.connectors.queries import connector_document
+from dlqadmin.connectors.states import reported_states, shown_state
 from dlqadmin.metrics.models import TaskSnapshot
 from tests.support.statuses import ZEROS, T, sink, source, stream
 
@@ -73,4 +74,5 @@ def _connector(name: str, config: dict[str, str], statuses: list[dict[str, Any]]
         TaskSnapshot(connector=name, task=task, state=one["state"], reported_at=NOW, metrics=one["metrics"], status=one)
         for task, one in enumerate(statuses)
     ]
-    return connector_document(name, row, figures, {("usgs-to-sql", 0): 30.0}, NOW)
+    shown = shown_state(reported_states(row), figures, None, reachable=True, as_of=NOW)
+    return connector_document(name, row, shown, figures, {("usgs-to-sql", 0): 30.0}, NOW)

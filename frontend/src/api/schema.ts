@@ -43,6 +43,10 @@ export type components = {
             approved: boolean;
             rate: number | null;
         };
+        /** @description The number of plans that wait for a second person's approval. */
+        ApprovalHealth: {
+            waiting: number;
+        };
         /** @description The digest of the plan that the approver saw, and a reason. */
         ApproveBodyRequest: {
             plan_digest: string;
@@ -58,18 +62,47 @@ export type components = {
         AssignmentBodyRequest: {
             username: string | null;
         };
-        /** @description A finding, with a link to the relevant page. */
+        /**
+         * @description A finding, with a link to the relevant page.
+         *
+         *         `id` stays the same as long as the finding exists; dismissals refer to it. `score` is the harm times the
+         *         newness. `count` is the number of records or errors behind
+         *         the finding; 0 if there is none.
+         *
+         *         `by` and `reason` are those of the person who asks for an approval.
+         */
         AttentionItem: {
+            id: string;
             /** @enum {unknown} */
-            kind: "broker_down" | "budget" | "engine_down" | "escalating" | "failed_task" | "index_behind" | "new" | "regressed" | "replay_failing" | "replay_paused" | "retention_soon";
+            kind: "approval" | "approval_yours" | "broker_down" | "budget" | "budget_exhausted" | "canary_paused" | "connector_held" | "connector_waiting" | "engine_down" | "escalating" | "failed_task" | "index_behind" | "indexer_down" | "new" | "redis_down" | "regressed" | "replay_failing" | "replay_paused" | "retention_soon" | "worker_down";
+            /** @enum {unknown} */
+            severity: "high" | "low" | "medium";
+            score: number;
             title: string;
             text: string;
             at: string | null;
             href: string;
+            /** @enum {unknown} */
+            action: "decide" | "open" | "restart" | "resume" | "review";
+            count: number;
+            by: string | null;
+            reason: string | null;
         };
-        /** @description The findings that need attention, most severe first, and the healthy parts. */
+        /**
+         * @description The findings that need attention: worst first, then newest.
+         *
+         *         `more` is the number of findings that are left out because there are many of their kind. `ok` is a
+         *         sentence about the healthy parts; it is empty unless `status` is `ok`. `reasons` say why it is not.
+         */
         AttentionItems: {
             items: components["schemas"]["AttentionItem"][];
+            more: number;
+            dismissed: components["schemas"]["DismissalDocument"][];
+            not_listed: components["schemas"]["UnlistedState"][];
+            strip: components["schemas"]["StatusStrip"];
+            /** @enum {unknown} */
+            status: "degraded" | "failing" | "ok";
+            reasons: string[];
             ok: string;
         };
         /** @description One action. */
@@ -319,6 +352,8 @@ export type components = {
             type: string;
             kind: string;
             state: string;
+            shown: components["schemas"]["ShownState"];
+            trace: string | null;
             worker_id: string;
             topics: string[];
             dlq_topic: string | null;
@@ -347,8 +382,22 @@ export type components = {
             balanced: boolean;
             name: string;
         };
+        /** @description The connectors by the state that the screens show. All are `unknown` if the engine does not respond. */
+        ConnectorCounts: {
+            total: number;
+            running: number;
+            failed: number;
+            paused: number;
+            stopped: number;
+            unassigned: number;
+            no_tasks: number;
+            unknown: number;
+        };
         /**
          * @description One connector. Secrets in its configuration are masked.
+         *
+         *         `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
+         *         `trace` is that of the connector itself, not of a task.
          *
          *         `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
          *         first report. `dlq_topic` is null if no dead letters are written.
@@ -361,6 +410,8 @@ export type components = {
             type: string;
             kind: string;
             state: string;
+            shown: components["schemas"]["ShownState"];
+            trace: string | null;
             worker_id: string;
             topics: string[];
             dlq_topic: string | null;
@@ -376,6 +427,29 @@ export type components = {
             lag: number | null;
             stages: components["schemas"]["StageCounts"][];
             last_error_at: string | null;
+        };
+        /**
+         * @description One connector that does not run as a whole.
+         *
+         *         `lag` is the number of records that wait for it. `error` is the first line of its own error or of its
+         *         first failed task. `actions` are those that the signed-in person may do now.
+         */
+        ConnectorEntry: {
+            connector: string;
+            /** @enum {unknown} */
+            state: "failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown";
+            text: string;
+            since: string | null;
+            by: string | null;
+            reason: string | null;
+            running: number;
+            tasks: number;
+            lag: number | null;
+            topics: string[];
+            error: string | null;
+            failed_tasks: components["schemas"]["FailedTask"][];
+            actions: ("restart" | "restart_task" | "resume")[];
+            href: string;
         };
         /**
          * @description All connectors; the engine's last response if it is unreachable.
@@ -567,6 +641,36 @@ export type components = {
             notes: components["schemas"]["ReadingNote"][];
             problems: string[];
         };
+        /** @description The reason, and the end of the dismissal; null: until the finding changes. */
+        DismissalBodyRequest: {
+            reason: string;
+            /** Format: date-time */
+            until: string | null;
+        };
+        /**
+         * @description A person's decision not to list a finding. `until` is null: until the finding changes.
+         *
+         *         `ended_why` is empty while the dismissal holds. `undone`: by `ended_by`. `over`: its time is over.
+         *         `worse` and `changed`: the finding did.
+         */
+        DismissalDocument: {
+            finding: string;
+            kind: string;
+            title: string;
+            reason: string;
+            by: string;
+            /** Format: date-time */
+            at: string;
+            until: string | null;
+            ended_at: string | null;
+            ended_by: string | null;
+            /** @enum {unknown} */
+            ended_why: "" | "changed" | "over" | "undone" | "worse";
+        };
+        /** @description The dismissals that hold, then those that ended in the last 30 days, newest first. */
+        DismissalList: {
+            results: components["schemas"]["DismissalDocument"][];
+        };
         /**
          * @description A decision about a selection, and its progress. `done_at` is null until it is done.
          *
@@ -662,7 +766,7 @@ export type components = {
             connector: string;
             task: number;
         };
-        /** @description The state of the engine. */
+        /** @description The state of the engine. `workers` run a connector or a task. */
         EngineHealth: {
             reachable: boolean;
             workers: number;
@@ -838,6 +942,12 @@ export type components = {
             name: string;
             label: string;
             value: string;
+        };
+        /** @description A failed task, with the first line of its error. */
+        FailedTask: {
+            task: number;
+            since: string | null;
+            error: string;
         };
         /** @description The number of watched origin topics with failures. It is a lower bound if it is not exact. */
         FailingTopics: {
@@ -1114,16 +1224,36 @@ export type components = {
             is_null: boolean;
             withheld: boolean;
         };
-        /** @description The health of every part. */
+        /**
+         * @description The health of every part.
+         *
+         *         `failing`: a part does not work, or a task failed. `degraded`: a part is late, paused, stopped, or its
+         *         state is unknown. `reasons` has a sentence for each cause.
+         */
         Health: {
             /** @enum {unknown} */
-            status: "degraded" | "ok";
+            status: "degraded" | "failing" | "ok";
+            reasons: string[];
             index: components["schemas"]["IndexHealth"];
+            indexers: components["schemas"]["IndexerHealth"][];
             broker: components["schemas"]["BrokerHealth"];
             engine: components["schemas"]["EngineHealth"];
+            connectors: components["schemas"]["ConnectorCounts"];
+            tasks: components["schemas"]["TaskTotals"];
+            workers: components["schemas"]["WorkerQueueHealth"][];
+            scheduler: components["schemas"]["SchedulerHealth"];
+            approvals: components["schemas"]["ApprovalHealth"];
             redis: components["schemas"]["RedisHealth"];
             database: components["schemas"]["DatabaseHealth"];
             audit: components["schemas"]["TrailHealth"];
+        };
+        /** @description The connectors that run, and the other parts that work. */
+        HealthyRest: {
+            connectors: string[];
+            running: number;
+            tasks: number;
+            text: string;
+            detail: string;
         };
         /** @description Errors by topic and time. The range is widened to whole columns. */
         Heatmap: {
@@ -1194,6 +1324,12 @@ export type components = {
             end: number;
             /** Format: date-time */
             at: string;
+        };
+        /** @description The indexer of a cluster. `alive` and `seen_at` are null if it never wrote a position. */
+        IndexerHealth: {
+            cluster: string;
+            alive: boolean | null;
+            seen_at: string | null;
         };
         /** @description The number of items in each state. `waiting`: they are sent, and have no outcome yet. */
         ItemCounts: {
@@ -2035,6 +2171,11 @@ export type components = {
         SavedSearchList: {
             results: components["schemas"]["SavedSearchDocument"][];
         };
+        /** @description The state of Celery beat, which starts periodic tasks. They tell it through a worker. */
+        SchedulerHealth: {
+            alive: boolean;
+            seen_at: string | null;
+        };
         /** @description The records to freeze: ticked records, or the query string of a list. */
         SelectionBodyRequest: {
             ids?: number[];
@@ -2116,6 +2257,29 @@ export type components = {
             cut: boolean;
             name: string;
         };
+        /**
+         * @description The state of a connector, derived from its own state and those of its tasks.
+         *
+         *         `running` means that all tasks run. `failed` means that the connector or some tasks failed; `text`
+         *         has the numbers. `since` is null if it is not known, and for `running`.
+         *
+         *         `by` and `reason` are those of the person who paused or stopped the connector. They are null if the
+         *         request did not go through the dashboard.
+         *
+         *         If the engine does not respond, `state` is `unknown`, and `last_known` and `tasks` are those of its
+         *         last response, at `as_of`. Otherwise `last_known` and `as_of` are null.
+         */
+        ShownState: {
+            /** @enum {unknown} */
+            state: "failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown";
+            text: string;
+            since: string | null;
+            by: string | null;
+            reason: string | null;
+            tasks: components["schemas"]["TaskCounts"];
+            last_known: ("failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown") | null;
+            as_of: string | null;
+        };
         /** @description A user name and a password. */
         SignInBodyRequest: {
             username: string;
@@ -2182,6 +2346,19 @@ export type components = {
             total: number;
             points: number[];
         };
+        /**
+         * @description The status strip of the overview.
+         *
+         *         `held` are the paused and stopped connectors. `waiting` are connectors without a worker or tasks, and
+         *         all connectors of an engine that does not respond.
+         */
+        StatusStrip: {
+            failed_tasks: number;
+            failed: components["schemas"]["ConnectorEntry"][];
+            held: components["schemas"]["ConnectorEntry"][];
+            waiting: components["schemas"]["ConnectorEntry"][];
+            rest: components["schemas"]["HealthyRest"];
+        };
         /** @description The figures at the top of the overview. */
         SummaryDocument: {
             failing_topics: components["schemas"]["FailingTopics"];
@@ -2211,8 +2388,19 @@ export type components = {
             also_read_by: string[];
             groups: components["schemas"]["ConsumerGroupDocument"][];
         };
+        /** @description The tasks of a connector by state. `unassigned` tasks wait for a worker. */
+        TaskCounts: {
+            total: number;
+            running: number;
+            failed: number;
+            paused: number;
+            stopped: number;
+            unassigned: number;
+        };
         /**
          * @description One task, with its state and its latest figures.
+         *
+         *         `state_since` is null if the task has not reported this state yet.
          *
          *         `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
          *         per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
@@ -2221,6 +2409,7 @@ export type components = {
         TaskDocument: {
             id: number;
             state: string;
+            state_since: string | null;
             trace: string | null;
             lag: number | null;
             metrics: {
@@ -2239,6 +2428,16 @@ export type components = {
             parked_until: string | null;
             parked_reason: string | null;
             reported_at: string | null;
+        };
+        /** @description The tasks of all connectors by state. All are `unknown` if the engine does not respond. */
+        TaskTotals: {
+            total: number;
+            running: number;
+            failed: number;
+            paused: number;
+            stopped: number;
+            unassigned: number;
+            unknown: number;
         };
         /** @description The lag of search text behind the index. */
         TextHealth: {
@@ -2311,6 +2510,12 @@ export type components = {
             here: number;
             elsewhere: number;
         };
+        /** @description A state that a person chose on purpose, so that it is no finding. */
+        UnlistedState: {
+            subject: string;
+            text: string;
+            href: string;
+        };
         /** @description Groups that need a decision. */
         UnresolvedGroups: {
             count: number;
@@ -2379,6 +2584,19 @@ export type components = {
             passed_24h: number;
             set_aside_24h: number;
         };
+        /**
+         * @description The Celery workers of one queue.
+         *
+         *         `silent` are the workers that ended without notice in the last hour. `seen_at` is the newest heartbeat,
+         *         and null if there was none in the last hour.
+         */
+        WorkerQueueHealth: {
+            queue: string;
+            purpose: string;
+            alive: number;
+            silent: string[];
+            seen_at: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -2389,6 +2607,7 @@ export type components = {
 export type ActivityDocument = components['schemas']['ActivityDocument'];
 export type AfterDocument = components['schemas']['AfterDocument'];
 export type ApprovalDocument = components['schemas']['ApprovalDocument'];
+export type ApprovalHealth = components['schemas']['ApprovalHealth'];
 export type ApproveBodyRequest = components['schemas']['ApproveBodyRequest'];
 export type AskBodyRequest = components['schemas']['AskBodyRequest'];
 export type AssignmentBodyRequest = components['schemas']['AssignmentBodyRequest'];
@@ -2422,7 +2641,9 @@ export type ConfirmDocument = components['schemas']['ConfirmDocument'];
 export type ConnectionTestAnswer = components['schemas']['ConnectionTestAnswer'];
 export type ConnectorAnswer = components['schemas']['ConnectorAnswer'];
 export type ConnectorBalance = components['schemas']['ConnectorBalance'];
+export type ConnectorCounts = components['schemas']['ConnectorCounts'];
 export type ConnectorDocument = components['schemas']['ConnectorDocument'];
+export type ConnectorEntry = components['schemas']['ConnectorEntry'];
 export type ConnectorList = components['schemas']['ConnectorList'];
 export type ConnectorPipeline = components['schemas']['ConnectorPipeline'];
 export type ConsumerGroupDocument = components['schemas']['ConsumerGroupDocument'];
@@ -2437,6 +2658,9 @@ export type DeadLetterMatch = components['schemas']['DeadLetterMatch'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLetterRow = components['schemas']['DeadLetterRow'];
 export type DialectDocument = components['schemas']['DialectDocument'];
+export type DismissalBodyRequest = components['schemas']['DismissalBodyRequest'];
+export type DismissalDocument = components['schemas']['DismissalDocument'];
+export type DismissalList = components['schemas']['DismissalList'];
 export type DisposalActDocument = components['schemas']['DisposalActDocument'];
 export type DisposalBodyRequest = components['schemas']['DisposalBodyRequest'];
 export type DisposalDocument = components['schemas']['DisposalDocument'];
@@ -2458,6 +2682,7 @@ export type ExportPage = components['schemas']['ExportPage'];
 export type FacetValue = components['schemas']['FacetValue'];
 export type FacetsDocument = components['schemas']['FacetsDocument'];
 export type FactDocument = components['schemas']['FactDocument'];
+export type FailedTask = components['schemas']['FailedTask'];
 export type FailingTopics = components['schemas']['FailingTopics'];
 export type FailureChart = components['schemas']['FailureChart'];
 export type FailurePoint = components['schemas']['FailurePoint'];
@@ -2484,6 +2709,7 @@ export type HeaderBodyRequest = components['schemas']['HeaderBodyRequest'];
 export type HeaderBytes = components['schemas']['HeaderBytes'];
 export type HeaderDocument = components['schemas']['HeaderDocument'];
 export type Health = components['schemas']['Health'];
+export type HealthyRest = components['schemas']['HealthyRest'];
 export type Heatmap = components['schemas']['Heatmap'];
 export type HeatmapRow = components['schemas']['HeatmapRow'];
 export type HistogramDocument = components['schemas']['HistogramDocument'];
@@ -2492,6 +2718,7 @@ export type HoleDocument = components['schemas']['HoleDocument'];
 export type IndexHealth = components['schemas']['IndexHealth'];
 export type IndexProgress = components['schemas']['IndexProgress'];
 export type IndexedPartition = components['schemas']['IndexedPartition'];
+export type IndexerHealth = components['schemas']['IndexerHealth'];
 export type ItemCounts = components['schemas']['ItemCounts'];
 export type ItemDocument = components['schemas']['ItemDocument'];
 export type ItemOfReplay = components['schemas']['ItemOfReplay'];
@@ -2563,6 +2790,7 @@ export type SaslDocument = components['schemas']['SaslDocument'];
 export type SavedSearchBodyRequest = components['schemas']['SavedSearchBodyRequest'];
 export type SavedSearchDocument = components['schemas']['SavedSearchDocument'];
 export type SavedSearchList = components['schemas']['SavedSearchList'];
+export type SchedulerHealth = components['schemas']['SchedulerHealth'];
 export type SelectionBodyRequest = components['schemas']['SelectionBodyRequest'];
 export type SelectionDetail = components['schemas']['SelectionDetail'];
 export type SelectionDocument = components['schemas']['SelectionDocument'];
@@ -2572,6 +2800,7 @@ export type SentPoint = components['schemas']['SentPoint'];
 export type SessionDocument = components['schemas']['SessionDocument'];
 export type ShownDocument = components['schemas']['ShownDocument'];
 export type ShownHeaderDocument = components['schemas']['ShownHeaderDocument'];
+export type ShownState = components['schemas']['ShownState'];
 export type SignInBodyRequest = components['schemas']['SignInBodyRequest'];
 export type SkippedDocument = components['schemas']['SkippedDocument'];
 export type SourceDocument = components['schemas']['SourceDocument'];
@@ -2580,10 +2809,13 @@ export type StageCounts = components['schemas']['StageCounts'];
 export type StageDocument = components['schemas']['StageDocument'];
 export type StageFigures = components['schemas']['StageFigures'];
 export type StagePoints = components['schemas']['StagePoints'];
+export type StatusStrip = components['schemas']['StatusStrip'];
 export type SummaryDocument = components['schemas']['SummaryDocument'];
 export type TabCounts = components['schemas']['TabCounts'];
 export type TargetDocument = components['schemas']['TargetDocument'];
+export type TaskCounts = components['schemas']['TaskCounts'];
 export type TaskDocument = components['schemas']['TaskDocument'];
+export type TaskTotals = components['schemas']['TaskTotals'];
 export type TextHealth = components['schemas']['TextHealth'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type TlsDocument = components['schemas']['TlsDocument'];
@@ -2593,6 +2825,7 @@ export type TokenListDocument = components['schemas']['TokenListDocument'];
 export type TopicProgress = components['schemas']['TopicProgress'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
+export type UnlistedState = components['schemas']['UnlistedState'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
 export type WatchedDocument = components['schemas']['WatchedDocument'];
 export type WayDocument = components['schemas']['WayDocument'];
@@ -2602,5 +2835,6 @@ export type WhyBodyRequest = components['schemas']['WhyBodyRequest'];
 export type WhyInvalid = components['schemas']['WhyInvalid'];
 export type WorkCounts = components['schemas']['WorkCounts'];
 export type WorkSummary = components['schemas']['WorkSummary'];
+export type WorkerQueueHealth = components['schemas']['WorkerQueueHealth'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -5,7 +5,7 @@ from pytest_django import Settings
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.clusters import index_progress
 from dlqadmin.clusters.index_progress import TopicIndexProgress
-from dlqadmin.overview.health import IndexLag, PartitionLag
+from dlqadmin.overview.index_lag import IndexLag, PartitionLag
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 AWAY = KafkaAvailability(reachable=False, brokers=0, topics={})

@@ -162,3 +162,34 @@ def test_a_connector_name_may_hold_dashes() -> None:
     topic = StatusTopic()
     topic.task("a-b-7", 12, figures(1, 1))
     assert list(fold(topic.records).tasks) == [("a-b-7", 12)]
+
+
+def test_a_state_keeps_its_beginning_until_it_changes(topic: StatusTopic) -> None:
+    def since() -> datetime | None:
+        topic.collect()
+        return TaskSnapshot.objects.get().state_since
+
+    begin = datetime.fromtimestamp(T / 1000, UTC)
+    topic.task("a", 0, figures(1, 1))
+    topic.task("a", 0, figures(2, 2), time=T + 1000)
+    assert since() == begin
+    topic.task("a", 0, figures(3, 3), time=T + 2000)
+    assert since() == begin
+    topic.task("a", 0, figures(3, 3), time=T + 3000, state="FAILED")
+    topic.task("a", 0, figures(3, 3), time=T + 4000, state="FAILED", lag=5)
+    assert since() == begin + timedelta(seconds=3)
+    topic.task("a", 0, figures(3, 3), time=T + 5000)
+    topic.task("a", 0, figures(3, 3), time=T + 6000, state="FAILED")  # failed again, after a restart
+    assert since() == begin + timedelta(seconds=6)
+    topic.write("status-task-a-0", None)
+    topic.task("a", 0, figures(3, 3), time=T + 7000, state="FAILED")
+    assert since() == begin + timedelta(seconds=7)
+
+
+def test_an_old_state_without_a_beginning_gets_none(topic: StatusTopic) -> None:
+    topic.task("a", 0, figures(1, 1), state="FAILED")
+    topic.collect()
+    TaskSnapshot.objects.update(state_since=None)
+    topic.task("a", 0, figures(1, 1), time=T + 1000, state="FAILED")
+    topic.collect()
+    assert TaskSnapshot.objects.get().state_since is None

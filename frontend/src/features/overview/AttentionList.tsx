@@ -20,8 +20,8 @@ export function AttentionList({ answer: { data, error } }: { answer: UseQueryRes
     >
       {!data &&
         (error ? <Notice title="Not known at present">{error.message}</Notice> : <SkeletonRows rows={4} height={44} />)}
-      {data?.items.map((item, index) => (
-        <Item key={index} item={item} />
+      {data?.items.map((item) => (
+        <Item key={item.id} item={item} />
       ))}
       {data?.ok && (
         <div className={`s t3 row ${styles.well}`} style={{ gap: 6 }}>

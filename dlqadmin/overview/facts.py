@@ -1,0 +1,127 @@
+"""The facts about all parts of the system. Health, the status strip and the findings are derived from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import redis
+from django.conf import settings
+from django.db.models import Max
+
+from dlqadmin.audit.documents import TrailHealth
+from dlqadmin.audit.queries import trail_health
+from dlqadmin.broker.availability import KafkaAvailability, availability
+from dlqadmin.connectors.documents import ShownState
+from dlqadmin.connectors.queries import EngineResponse, fetch_connectors, shown_states
+from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.metrics import queries as metrics
+from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.overview import processes
+from dlqadmin.overview.documents import IndexerHealth, SchedulerHealth, WorkerQueueHealth
+from dlqadmin.overview.index_lag import IndexLag, index_lag
+from dlqadmin.overview.models import ProcessHeartbeat
+from dlqadmin.rest.times import iso_or_none
+
+STOPPED_AFTER = timedelta(seconds=60)  # the indexer writes its positions every two seconds
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """The state of all parts at one moment.
+
+    `shown` are the states of the connectors, `figures` the last reports of their tasks. `indexed_at` is
+    the last sign of life of the own cluster's indexer. `followed` is the number of dead letter topics.
+    """
+
+    now: datetime
+    broker: KafkaAvailability
+    engine: EngineResponse
+    shown: Mapping[str, ShownState]
+    figures: Mapping[str, Sequence[TaskSnapshot]]
+    lag: IndexLag
+    queues: Sequence[WorkerQueueHealth]
+    scheduler: SchedulerHealth
+    has_redis: bool
+    audit: TrailHealth
+    indexed_at: Mapping[str, datetime] = field(default_factory=dict)
+    followed: int = 0
+
+    @property
+    def indexer_stopped_since(self) -> datetime | None:
+        """Return when the indexer was last active, if that is over a minute ago."""
+        at = self.indexed_at.get(settings.CLUSTER)
+        return at if at is not None and self.now - at > STOPPED_AFTER else None
+
+    @property
+    def is_indexer_unknown(self) -> bool:
+        """Return whether no indexer ever wrote a position."""
+        return settings.CLUSTER not in self.indexed_at
+
+    @property
+    def unserved_queues(self) -> list[WorkerQueueHealth]:
+        """Return the queues without a worker. While Redis is away, no worker can serve one."""
+        return [row for row in self.queues if not row.alive] if self.has_redis else []
+
+    @property
+    def is_beat_missing(self) -> bool:
+        """Return whether Celery beat does not run, while a worker runs that could tell."""
+        return self.has_redis and not self.scheduler.alive and not self.unserved_queues
+
+    @property
+    def engine_workers(self) -> set[str]:
+        return workers(self.engine) if self.engine.reachable else set()
+
+
+def gather(now: datetime) -> SystemFacts:
+    """Return the facts. An unavailable part is a fact, not an error."""
+    broker, engine, figures = availability(), fetch_connectors(now), metrics.snapshots()
+    beats = list(ProcessHeartbeat.objects.order_by("name"))
+    clusters = IndexPosition.objects.order_by().values_list("cluster").annotate(at=Max("updated_at"))
+    return SystemFacts(
+        now=now,
+        broker=broker,
+        engine=engine,
+        shown=shown_states(engine, figures),
+        figures=figures,
+        lag=index_lag(now, broker),
+        queues=processes.worker_queues(beats, processes.queue_names(), now),
+        scheduler=processes.scheduler(beats, now),
+        has_redis=redis_answers(),
+        audit=trail_health(now),
+        indexed_at=dict(clusters),
+        followed=sum(follows(topic) for topic in broker.topics),
+    )
+
+
+def indexers(facts: SystemFacts) -> list[IndexerHealth]:
+    """Return the indexer of each cluster, the own one first."""
+    known = {settings.CLUSTER: None, **facts.indexed_at}
+    return [
+        IndexerHealth(
+            cluster=cluster, alive=None if at is None else facts.now - at <= STOPPED_AFTER, seen_at=iso_or_none(at)
+        )
+        for cluster, at in known.items()
+    ]
+
+
+def workers(engine: EngineResponse) -> set[str]:
+    """Return the workers that run a connector or a task."""
+    found: set[str] = set()
+    for row in engine.body.values():
+        status = row.get("status", {})
+        holders = [status.get("connector"), *(status.get("tasks") or [])]
+        found |= {str(holder.get("worker_id") or "") for holder in holders if isinstance(holder, dict)}
+    return found - {""}
+
+
+def redis_answers() -> bool:
+    """Return whether Redis responds within a second."""
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
+    try:
+        client.ping()
+    except (redis.RedisError, OSError):
+        return False
+    finally:
+        client.close()
+    return True
