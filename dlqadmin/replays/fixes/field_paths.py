@@ -16,10 +16,10 @@ MAX_ITEMS = 8  # of an array; further items have no paths of their own
 DELIMITERS = (".", "_", "-", "$", "/")  # with which transforms such as Flatten join names
 AFTER = "after"  # Debezium's state of a row that sinks write
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEYWORDS = frozenset(
-    ("and", "as", "catch", "def", "elif", "else", "end", "foreach", "if", "import", "include", "label", "module")
-    + ("not", "or", "reduce", "then", "try", "__loc__")
-)
+_KEYWORDS = {
+    *("and", "as", "catch", "def", "elif", "else", "end", "foreach", "if", "import", "include", "label", "module"),
+    *("not", "or", "reduce", "then", "try", "__loc__"),
+}
 
 
 def loaded_json(data: bytes | None) -> Any:
