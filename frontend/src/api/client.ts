@@ -25,7 +25,12 @@ export function get<T>(path: string, params?: URLSearchParams, signal?: AbortSig
 }
 
 /** With a `key` the server makes the thing once, however often it is asked. */
-export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, key?: string): Promise<T> {
+export function send<T>(
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+  key?: string,
+): Promise<T> {
   return request<T>(method, path, body, undefined, key);
 }
 

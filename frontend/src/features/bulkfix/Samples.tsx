@@ -1,6 +1,6 @@
 import { Suspense, lazy } from "react";
 import { Link } from "react-router";
-import type { Became, Sample } from "../../api/bulkFixes";
+import type { SampleResult, Sample } from "../../api/bulkFixes";
 import type { Message } from "../../api/replayTypes";
 import { fromBase64 } from "../../lib/bytes";
 import { asText, toHex } from "../../lib/editing";
@@ -11,9 +11,9 @@ import { KeyText } from "../../ui/Withheld";
 import styles from "./BulkFix.module.css";
 
 const SideBySide = lazy(() => import("./SideBySide"));
-const TONES: Record<Became, Tone> = { changed: "passed", untouched: "plain", invalid: "failed" };
-const LABELS: Record<Became, string> = { changed: "Changed", untouched: "Untouched", invalid: "Invalid" };
-const ORDER: Became[] = ["changed", "invalid", "untouched"];
+const TONES: Record<SampleResult, Tone> = { changed: "passed", untouched: "plain", invalid: "failed" };
+const LABELS: Record<SampleResult, string> = { changed: "Changed", untouched: "Untouched", invalid: "Invalid" };
+const ORDER: SampleResult[] = ["changed", "invalid", "untouched"];
 
 /** Each record of the sample, before and after; what changed first. */
 export function Samples({ sample }: { sample: readonly Sample[] }) {
