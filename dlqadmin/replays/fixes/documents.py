@@ -216,6 +216,7 @@ class SelectionFields(Document):
 
     - `records`: in the selection. `read`: those whose fields are counted. `unread`: not JSON, or without known bytes.
     - `exact`: all records were read. `cut`: there are more fields than are listed.
+    - `groups`: ids of the records' groups. Empty if there are too many to list.
     - `named`: fields of the errors. Without paths, no program can be suggested.
     """
 
@@ -225,6 +226,7 @@ class SelectionFields(Document):
     exact: bool
     cut: bool
     took_ms: int
+    groups: list[int]
     fields: list[FieldDocument]
     named: list[NamedField]
     suggestions: list[ProgramSuggestion]

@@ -29,6 +29,7 @@ def fields_document(read: FieldsRead, records: int, took_ms: int) -> SelectionFi
         exact=read.is_exact,
         cut=read.statistics.is_cut,
         took_ms=took_ms,
+        groups=list(read.groups),
         fields=[_field(path, read) for path in paths],
         named=[
             NamedField(

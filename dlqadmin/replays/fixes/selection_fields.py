@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
+from dlqadmin.replays.batches import parts
 from dlqadmin.replays.fixes import record_batches
 from dlqadmin.replays.fixes.error_fields import ErrorField, fields_of_all
 from dlqadmin.replays.fixes.field_paths import FieldPath, candidates, loaded_json
@@ -22,6 +23,7 @@ READ_S = 2.0
 MAX_READ = 20_000
 MAX_ERRORS = 100  # different messages
 MAX_FINGERPRINTS = 200
+MAX_GROUPS = 20
 
 Reason = Literal["named", "constraint", "other"]
 
@@ -39,6 +41,7 @@ class FieldsRead(msgspec.Struct, frozen=True):
     - `unread`: records without a JSON value, or without known bytes.
     - `named`: the columns of the records' own errors.
     - `constrained`: other NOT NULL columns of the same tables, from errors of the same connectors.
+    - `groups`: of the records that were read. Empty if there are more than MAX_GROUPS.
     - `is_exact`: all records were read.
     """
 
@@ -46,6 +49,7 @@ class FieldsRead(msgspec.Struct, frozen=True):
     unread: int
     named: tuple[ResolvedField, ...]
     constrained: tuple[ResolvedField, ...]
+    groups: tuple[int, ...]
     is_exact: bool
 
     def reason(self, path: FieldPath) -> Reason:
@@ -60,9 +64,11 @@ def read_fields(found: QuerySet[DeadLetter], budget_s: float = READ_S) -> Fields
     statistics, unread, last, ends = SelectionStatistics(), 0, 0, time.monotonic() + budget_s
     errors: dict[str, None] = {}
     connectors: set[str] = set()
+    fingerprints: set[int] = set()
     while ids := record_batches.after(found, last):
         for row, value in _values(ids):
             connectors.add(row.connector)
+            fingerprints.add(row.fingerprint_id)
             if len(errors) < MAX_ERRORS:
                 errors[row.message] = None
             try:
@@ -81,6 +87,7 @@ def read_fields(found: QuerySet[DeadLetter], budget_s: float = READ_S) -> Fields
         unread=unread,
         named=resolved,
         constrained=resolve([field for field in others if field not in named], statistics.fields),
+        groups=_groups(fingerprints),
         is_exact=is_exact,
     )
 
@@ -108,6 +115,15 @@ def not_null_columns(connectors: Iterable[str], tables: Iterable[str]) -> list[E
             if field.fault == "null" and field.table == table:
                 found[field] = None
     return list(found)
+
+
+def _groups(fingerprints: Iterable[int]) -> tuple[int, ...]:
+    groups = {group for part in parts(list(fingerprints)) for group in _groups_of(part)}
+    return tuple(sorted(groups)) if len(groups) <= MAX_GROUPS else ()
+
+
+def _groups_of(fingerprints: Sequence[int]) -> QuerySet[Fingerprint, int]:
+    return Fingerprint.objects.filter(pk__in=fingerprints).values_list("group_id", flat=True)
 
 
 def _values(ids: Sequence[int]) -> Iterable[tuple[DeadLetter, bytes | None]]:

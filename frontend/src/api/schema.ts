@@ -2137,6 +2137,7 @@ export type components = {
          *
          *         - `records`: in the selection. `read`: those whose fields are counted. `unread`: not JSON, or without known bytes.
          *         - `exact`: all records were read. `cut`: there are more fields than are listed.
+         *         - `groups`: ids of the records' groups. Empty if there are too many to list.
          *         - `named`: fields of the errors. Without paths, no program can be suggested.
          */
         SelectionFields: {
@@ -2146,6 +2147,7 @@ export type components = {
             exact: boolean;
             cut: boolean;
             took_ms: number;
+            groups: number[];
             fields: components["schemas"]["FieldDocument"][];
             named: components["schemas"]["NamedField"][];
             suggestions: components["schemas"]["ProgramSuggestion"][];

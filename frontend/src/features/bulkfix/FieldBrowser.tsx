@@ -116,6 +116,7 @@ function FieldTable({
                   key={field.path.pointer}
                   field={field}
                   read={data.read}
+                  groups={data.groups}
                   after={after.find((one) => one.path.pointer === field.path.pointer)}
                   open={opened === field.path.pointer}
                   onToggle={() => setOpened(opened === field.path.pointer ? null : field.path.pointer)}
@@ -145,10 +146,12 @@ function FieldRow({
   open,
   onToggle,
   selection,
+  groups,
   onInsert,
 }: Actions & {
   field: SelectionField;
   read: number;
+  groups: readonly number[];
   after: NamedNulls | undefined;
   open: boolean;
   onToggle: () => void;
@@ -158,7 +161,7 @@ function FieldRow({
   const empty = field.nulls + field.missing;
   const cut = path.name.lastIndexOf(".") + 1;
   const copy = async () => setSaid((await copied(path.jq)) ? "Copied" : `Select it: ${path.jq}`);
-  const records = field.nulls > 0 ? recordsWithNull(selection, path) : null;
+  const records = field.nulls > 0 ? recordsWithNull(selection, groups, path) : null;
   return (
     <li className={open ? styles.open : undefined} data-testid="field" data-path={path.name}>
       <button type="button" className={styles.row} aria-expanded={open} onClick={onToggle}>
@@ -235,13 +238,12 @@ function described(field: SelectionField, read: number): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** The address of the selected records in which the field is null. */
-function recordsWithNull({ filters }: Selection, path: Path): string | null {
+/** The address of the records of the same groups and time in which the field is null. */
+function recordsWithNull({ filters }: Selection, groups: readonly number[], path: Path): string | null {
   const query = nullQuery(path);
-  if (query === null) return null;
-  const { from, to, include = {} } = filters as { from?: string; to?: string; include?: Record<string, string[]> };
-  const named = Object.entries(include).map(([name, values]) => [name, values.join(",")] as const);
-  const params = new URLSearchParams([...named.filter(([, value]) => value !== ""), ["q", query]] as string[][]);
+  if (query === null || groups.length === 0) return null;
+  const { from, to } = filters as { from?: string; to?: string };
+  const params = new URLSearchParams({ q: `group:${groups.join(",")} ${query}` });
   if (from) params.set("from", from);
   if (to) params.set("to", to);
   return `/records?${params.toString()}`;

@@ -129,6 +129,7 @@ function fieldsOf(more: Partial<SelectionFields> = {}): SelectionFields {
     exact: true,
     cut: false,
     took_ms: 40,
+    groups: [3, 5],
     fields: [
       field("properties.gap", "named", { nulls: 303, present: 0, types: ["null"], column: "gap" }),
       field("properties.nst", "constraint", { nulls: 160, missing: 1 }),
@@ -176,7 +177,7 @@ it("lists the fields that the error names first, with their nulls before and aft
   expect(host.textContent).toContain("Null in 303 of 303 records");
   const link = [...host.querySelectorAll("a")].find((one) => one.textContent === "Show the 303 records with null")!;
   const query = new URLSearchParams(link.getAttribute("href")!.split("?")[1]);
-  expect([query.get("q"), query.get("topic")]).toEqual(["value.properties.gap:null", "usgs.earthquakes.dlq"]);
+  expect([query.get("q"), query.get("from")]).toEqual(["group:3,5 value.properties.gap:null", AT]);
 });
 
 it("inserts a path, and finds fields by name and value", async () => {

@@ -117,9 +117,9 @@ function BulkFixRow({ bulk }: { bulk: BulkFix }) {
       <td>
         <b className="passed">{count(counts.changed)}</b>, {count(counts.untouched)},{" "}
         <span className={counts.invalid > 0 ? "failed b" : undefined}>{count(counts.invalid)}</span>
-        {counts.matched < selection.count && <span className="s t3"> of {count(counts.matched)} so far</span>}
+        {counts.matched < selection.count && <span className="s t3"> of {count(counts.matched)} checked</span>}
       </td>
-      <td className="num">{count(bulk.drafts)}</td>
+      <td className={`num ${styles.draftCount}`}>{count(bulk.drafts)}</td>
       <td className="s">
         {bulk.author ?? "–"}
         <span className="t3" title={dateTime(bulk.created_at, zone)}>

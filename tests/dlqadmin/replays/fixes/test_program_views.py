@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import programs, record_batches, selection_fields
 from dlqadmin.replays.fixes.record_changes import changer
 from dlqadmin.replays.items.messages import Outgoing
@@ -44,6 +45,7 @@ def test_named_fields_come_first_then_those_of_the_same_constraint(as_operator: 
     answer = fields(as_operator, chosen)
     assert (answer["records"], answer["read"], answer["unread"]) == (10, 10, 0)
     assert (answer["exact"], answer["cut"]) == (True, False)
+    assert answer["groups"] == [DeadLetter.objects.get(offset=0).fingerprint.group_id]
     rows = [(one["path"]["name"], one["reason"], one["nulls"], one["present"]) for one in answer["fields"]]
     assert rows == [
         ("properties.gap", "named", 10, 0),
