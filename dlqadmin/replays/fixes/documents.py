@@ -117,10 +117,13 @@ class PathDocument(Document):
     pointer: str
 
 
-class NamedNulls(Document):
-    """A field that the errors name: in how many of `records` it is null or missing, before and after the change."""
+class FieldNulls(Document):
+    """In how many of `records` a field is null or missing, before and after the change.
 
-    column: str
+    `column` is its name in the errors, or null if the program changes it and the errors do not name it.
+    """
+
+    column: str | None
     path: PathDocument
     records: int
     null_before: int
@@ -145,7 +148,7 @@ class PreviewWarning(Document):
 class BulkPreview(Document):
     """The sample of a bulk fix.
 
-    - `counted_all`: counts, bytes, `named` and `warnings` cover the whole selection.
+    - `counted_all`: counts, bytes, `nulls` and `warnings` cover the whole selection.
     - `bytes_before`, `bytes_after`: sizes of the counted values.
     - `took_ms`: time for the sample and the counts.
     """
@@ -156,7 +159,7 @@ class BulkPreview(Document):
     bytes_before: int
     bytes_after: int
     took_ms: int
-    named: list[NamedNulls]
+    nulls: list[FieldNulls]
     warnings: list[PreviewWarning]
 
 

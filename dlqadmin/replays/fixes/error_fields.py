@@ -11,6 +11,7 @@ import msgspec
 Fault = Literal["null", "missing", "type"]
 
 MAX_ERROR = 8000
+MAX_NAMED = 20  # fields of many messages
 NAME = r"[\"'`\[]?(?P<name>[\w$-]+(?:\.[\w$-]+)*)[\"'`\]]?"
 TABLE = r"[\"'`]?(?P<table>[\w$.-]*[\w$-])[\"'`]?"
 KIND = r"(?P<kind>[A-Za-z][\w]*)"
@@ -28,7 +29,7 @@ MESSAGES: tuple[tuple[Fault, str], ...] = (
     ("missing", rf"field {NAME} doesn't have a default value"),  # MySQL
     ("missing", rf"missing required (?:creator )?{MEMBER}s?:? {NAME}"),
     ("missing", rf"required {MEMBER}:? {NAME},? (?:is |was )?(?:missing|not found|absent|not set)"),
-    ("missing", rf"{NAME} is a required {MEMBER}"),
+    ("missing", rf"(?<![\w$.-]){NAME} is a required {MEMBER}"),  # the lookbehind keeps long words from being slow
     ("null", rf"{MEMBER} {NAME}[^\n]{{0,40}}\b(?:is|was|be|must not be|cannot be) null"),
     ("type", rf"\bfield {NAME}(?:: [^\n]{{0,200}}| is an? \w+, which|) can't be cast to {KIND}"),  # this engine
     ("type", rf"column {NAME} is of type {KIND}[^\n]{{0,40}} but expression is of type"),  # PostgreSQL
@@ -61,8 +62,8 @@ def error_fields(message: str) -> tuple[ErrorField, ...]:
 
 
 def fields_of_all(messages: Iterable[str]) -> tuple[ErrorField, ...]:
-    """Return the fields that any of these messages names, each once."""
-    return _once(field for message in dict.fromkeys(messages) for field in error_fields(message))
+    """Return the fields that any of these messages names, each once, and at most MAX_NAMED."""
+    return _once(field for message in dict.fromkeys(messages) for field in error_fields(message))[:MAX_NAMED]
 
 
 def _found(message: str) -> Iterator[ErrorField]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.fixes.documents import NamedNulls, PreviewWarning, path_document
+from dlqadmin.replays.fixes.documents import FieldNulls, PreviewWarning, path_document
 from dlqadmin.replays.fixes.error_fields import fields_of_all
 from dlqadmin.replays.fixes.field_paths import FieldPath, candidates, loaded_json, nodes, plain_name, pointer_of
 from dlqadmin.replays.fixes.record_changes import Change
@@ -20,6 +21,7 @@ from dlqadmin.replays.items.messages import Outgoing
 
 MAX_PATHS = 2000
 MAX_WARNINGS = 5
+MAX_CHANGED = 20  # fields that a program changes
 MAX_USES = 3  # paths that a warning offers
 
 
@@ -58,30 +60,34 @@ class PreviewFindings:
             self._added.update(after.keys() - before.keys())
         self._touched.update(change.paths)
 
-    def named_nulls(self) -> list[NamedNulls]:
-        """Return the numbers of records in which a named field is null or missing, before and after."""
+    def nulls(self) -> list[FieldNulls]:
+        """Return the nulls of the fields that the errors name, and of other fields that the program changes."""
+        named = {path: one.field.name for one in self._named for path in one.paths[:MAX_USES]}
+        pointers = {pointer for pointer, _ in self._touched.most_common(MAX_CHANGED)}
+        changed = [path for path in sorted(self._known, key=plain_name) if pointer_of(path) in pointers]
         return [
-            NamedNulls(
-                column=resolved.field.name,
+            FieldNulls(
+                column=named.get(path),
                 path=path_document(path),
                 records=self._read,
                 null_before=self._read - self._filled_before[path],
                 null_after=self._read - self._filled_after[path],
             )
-            for resolved in self._named()
-            for path in resolved.paths[:MAX_USES]
+            for path in dict.fromkeys([*named, *changed])
         ]
 
     def warnings(self) -> list[PreviewWarning]:
         """Return why the program may miss the field that failed. Nothing for a program that changes nothing."""
         if not self._touched:
             return []
-        named = self._named()
+        named = self._named
         added = [] if self._is_cut else list(self._fields_added(named))
         missed = [*self._missed(named, is_explained=bool(added))]
         return [*missed, *added][:MAX_WARNINGS]
 
+    @cached_property
     def _named(self) -> tuple[ResolvedField, ...]:
+        """The fields of the errors. Read it when all records are counted."""
         return resolve(fields_of_all(self._errors), self._known)
 
     def _note(self, before: dict[FieldPath, Any]) -> None:

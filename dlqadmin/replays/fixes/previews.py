@@ -54,7 +54,7 @@ def preview(found: QuerySet[DeadLetter], asked: BulkFixRequest, author: User, re
         bytes_before=findings.bytes_before,
         bytes_after=findings.bytes_after,
         took_ms=round((time.monotonic() - began) * 1000),
-        named=findings.named_nulls(),
+        nulls=findings.nulls(),
         warnings=findings.warnings(),
     )
 

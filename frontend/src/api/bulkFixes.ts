@@ -23,7 +23,7 @@ export type {
   FixProgramDocument as FixProgram,
   FixRow as OwnDraft,
   FixSuggestionDocument as Suggestion,
-  NamedNulls,
+  FieldNulls,
   PreviewWarning,
   SampleDocument as Sample,
   SelectionFields,

@@ -173,7 +173,7 @@ export type components = {
         /**
          * @description The sample of a bulk fix.
          *
-         *         - `counted_all`: counts, bytes, `named` and `warnings` cover the whole selection.
+         *         - `counted_all`: counts, bytes, `nulls` and `warnings` cover the whole selection.
          *         - `bytes_before`, `bytes_after`: sizes of the counted values.
          *         - `took_ms`: time for the sample and the counts.
          */
@@ -184,7 +184,7 @@ export type components = {
             bytes_before: number;
             bytes_after: number;
             took_ms: number;
-            named: components["schemas"]["NamedNulls"][];
+            nulls: components["schemas"]["FieldNulls"][];
             warnings: components["schemas"]["PreviewWarning"][];
         };
         /** @description The change to preview, and its selection. */
@@ -904,6 +904,18 @@ export type components = {
             values: components["schemas"]["SampleValue"][];
             distinct: number | null;
         };
+        /**
+         * @description In how many of `records` a field is null or missing, before and after the change.
+         *
+         *         `column` is its name in the errors, or null if the program changes it and the errors do not name it.
+         */
+        FieldNulls: {
+            column: string | null;
+            path: components["schemas"]["PathDocument"];
+            records: number;
+            null_before: number;
+            null_after: number;
+        };
         /** @description A fingerprint, with its events in the time range. */
         FingerprintDocument: {
             id: number;
@@ -1432,14 +1444,6 @@ export type components = {
             table: string;
             type: string;
             paths: components["schemas"]["PathDocument"][];
-        };
-        /** @description A field that the errors name: in how many of `records` it is null or missing, before and after the change. */
-        NamedNulls: {
-            column: string;
-            path: components["schemas"]["PathDocument"];
-            records: number;
-            null_before: number;
-            null_after: number;
         };
         /** @description A name and a text. */
         NamedText: {
@@ -2535,6 +2539,7 @@ export type FailingTopics = components['schemas']['FailingTopics'];
 export type FailureChart = components['schemas']['FailureChart'];
 export type FailurePoint = components['schemas']['FailurePoint'];
 export type FieldDocument = components['schemas']['FieldDocument'];
+export type FieldNulls = components['schemas']['FieldNulls'];
 export type FingerprintDocument = components['schemas']['FingerprintDocument'];
 export type FixBodyRequest = components['schemas']['FixBodyRequest'];
 export type FixDocument = components['schemas']['FixDocument'];
@@ -2585,7 +2590,6 @@ export type MaybeWhyBodyRequest = components['schemas']['MaybeWhyBodyRequest'];
 export type MessageDocument = components['schemas']['MessageDocument'];
 export type MuteDocument = components['schemas']['MuteDocument'];
 export type NamedField = components['schemas']['NamedField'];
-export type NamedNulls = components['schemas']['NamedNulls'];
 export type NamedText = components['schemas']['NamedText'];
 export type NeighbourIds = components['schemas']['NeighbourIds'];
 export type NewestFailingReplay = components['schemas']['NewestFailingReplay'];

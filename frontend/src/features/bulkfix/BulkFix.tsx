@@ -152,7 +152,7 @@ function ChangePanel({
       <FieldBrowser
         selection={selection}
         enabled={reads}
-        after={shown?.named ?? []}
+        after={shown?.nulls ?? []}
         onInsert={allowed && tab !== "file" ? insert : undefined}
       />
       <div className={styles.work}>

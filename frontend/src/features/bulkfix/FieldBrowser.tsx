@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "react-router";
-import { useSelectionFields, type NamedNulls, type SelectionField, type SelectionFields } from "../../api/bulkFixes";
+import { useSelectionFields, type FieldNulls, type SelectionField, type SelectionFields } from "../../api/bulkFixes";
 import type { Selection } from "../../api/replayTypes";
 import { nullQuery, type Path } from "../../lib/fieldPaths";
 import { count, percent, plural } from "../../lib/format";
@@ -25,7 +25,7 @@ export function FieldBrowser({
   enabled,
   after,
   onInsert,
-}: Actions & { enabled: boolean; after: readonly NamedNulls[] }) {
+}: Actions & { enabled: boolean; after: readonly FieldNulls[] }) {
   const { data, error, isFetching, refetch } = useSelectionFields(selection.id, enabled);
   return (
     <Panel
@@ -62,7 +62,7 @@ function FieldTable({
   selection,
   after,
   onInsert,
-}: Actions & { fields: SelectionFields; after: readonly NamedNulls[] }) {
+}: Actions & { fields: SelectionFields; after: readonly FieldNulls[] }) {
   const [sought, setSought] = useState("");
   const [opened, setOpened] = useState<string | null>(() => data.fields[0]?.path.pointer ?? null);
   const [all, setAll] = useState(false);
@@ -152,7 +152,7 @@ function FieldRow({
   field: SelectionField;
   read: number;
   groups: readonly number[];
-  after: NamedNulls | undefined;
+  after: FieldNulls | undefined;
   open: boolean;
   onToggle: () => void;
 }) {

@@ -207,7 +207,7 @@ const PREVIEW: BulkPreview = {
   bytes_before: 210_175,
   bytes_after: 207_448,
   took_ms: 400,
-  named: [{ column: "gap", path: NESTED, records: 303, null_before: 303, null_after: 303 }],
+  nulls: [{ column: "gap", path: NESTED, records: 303, null_before: 303, null_after: 303 }],
   warnings: [
     {
       code: "field_added",

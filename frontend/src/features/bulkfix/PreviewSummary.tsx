@@ -53,12 +53,14 @@ export function PreviewSummary({
           <div>
             Values: {bytes(preview.bytes_before)} before, {bytes(preview.bytes_after)} after
           </div>
-          {preview.named.map(({ path, records, null_before: before, null_after: after }) => (
-            <div key={path.pointer}>
-              <code>{path.name}</code> null or missing: {percent(before, records, 0)} →{" "}
-              <b className={after < before ? "passed" : undefined}>{percent(after, records, 0)}</b>
-            </div>
-          ))}
+          {preview.nulls
+            .filter(({ column }) => column !== null)
+            .map(({ path, records, null_before: before, null_after: after }) => (
+              <div key={path.pointer}>
+                <code>{path.name}</code> null or missing: {percent(before, records, 0)} →{" "}
+                <b className={after < before ? "passed" : undefined}>{percent(after, records, 0)}</b>
+              </div>
+            ))}
         </div>
       </div>
     </div>

@@ -61,6 +61,7 @@ def test_bulk_fixes_are_listed_in_pages(
     assert other.get(f"{API}/bulk-fixes", {"cursor": "x"}).status_code == 400
 
 
+@pytest.mark.sql
 def test_the_drafts_of_a_bulk_fix_are_discarded_but_not_others(as_operator: APIClient, indexed: list[int]) -> None:
     pk = made(as_operator)
     assert "running" in post(as_operator, "fixes/discard", {"bulk_fix": pk}, 409)["detail"]
@@ -73,6 +74,7 @@ def test_the_drafts_of_a_bulk_fix_are_discarded_but_not_others(as_operator: APIC
     assert AuditEntry.objects.get(action="discarded drafts").detail == {"drafts": 29}
 
 
+@pytest.mark.sql
 def test_the_own_drafts_of_a_selection_are_discarded(as_operator: APIClient, indexed: list[int]) -> None:
     run(made(as_operator))
     edit(as_operator, indexed[35])

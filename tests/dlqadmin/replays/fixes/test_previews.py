@@ -41,7 +41,7 @@ def test_a_program_that_adds_a_field_beside_the_one_that_failed_is_doubted(
     assert (added["code"], added["path"]["jq"]) == ("field_added", ".gap")
     assert [one["jq"] for one in added["use"]] == [".properties.gap"]
     assert added["text"] == f"The program adds the field gap, which no record had, to {MANY} records."
-    [share] = answer["named"]
+    [share] = answer["nulls"]
     assert (share["column"], share["path"]["name"]) == ("gap", "properties.gap")
     assert (share["records"], share["null_before"], share["null_after"]) == (MANY, MANY, MANY)
 
@@ -49,14 +49,17 @@ def test_a_program_that_adds_a_field_beside_the_one_that_failed_is_doubted(
 def test_a_program_that_fills_the_named_field_is_not_doubted(as_operator: APIClient, quakes: None) -> None:
     answer = previewed(as_operator, {"path": "properties.gap"})
     assert answer["warnings"] == []
-    [share] = answer["named"]
+    [share] = answer["nulls"]
     assert (share["null_before"], share["null_after"]) == (MANY, 0)
     size = sum(len(QUAKE % offset) for offset in range(MANY))
     assert (answer["bytes_before"], answer["bytes_after"]) == (size, size - MANY * 3)
 
 
 def test_a_program_that_changes_another_field_is_doubted(as_operator: APIClient, quakes: None) -> None:
-    [warning] = previewed(as_operator, {"path": "properties.nst"})["warnings"]
+    answer = previewed(as_operator, {"path": "properties.nst"})
+    nulls = [(one["column"], one["path"]["name"], one["null_before"], one["null_after"]) for one in answer["nulls"]]
+    assert nulls == [("gap", "properties.gap", MANY, MANY), (None, "properties.nst", MANY, 0)]
+    [warning] = answer["warnings"]
     assert (warning["code"], warning["path"]["jq"]) == ("named_untouched", ".properties.nst")
     assert [one["jq"] for one in warning["use"]] == [".properties.gap"]
 
@@ -85,11 +88,11 @@ def test_a_field_that_other_records_have_may_be_added(as_operator: APIClient, op
 
 def test_values_that_are_not_json_are_left_out(as_operator: APIClient, quakes: None) -> None:
     index([letter(99, value=b"{broken")])
-    [share] = previewed(as_operator, {"path": "properties.gap"})["named"]
+    [share] = previewed(as_operator, {"path": "properties.gap"})["nulls"]
     assert share["records"] == MANY
 
 
 def test_partial_counts_say_so(as_operator: APIClient, quakes: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previews, "COUNT_S", 0.0)
     answer = previewed(as_operator, {"path": "properties.gap"})
-    assert (answer["counted_all"], answer["counts"]["matched"], answer["named"][0]["records"]) == (False, 1, 1)
+    assert (answer["counted_all"], answer["counts"]["matched"], answer["nulls"][0]["records"]) == (False, 1, 1)

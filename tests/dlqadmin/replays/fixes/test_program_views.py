@@ -41,6 +41,7 @@ def fields(client: APIClient, selection: int) -> Any:
     return response.json()
 
 
+@pytest.mark.sql
 def test_named_fields_come_first_then_those_of_the_same_constraint(as_operator: APIClient, chosen: int) -> None:
     answer = fields(as_operator, chosen)
     assert (answer["records"], answer["read"], answer["unread"]) == (10, 10, 0)
@@ -143,6 +144,7 @@ def test_fields_need_the_right_to_read_payloads_and_are_audited(
     assert (entry.object_id, entry.detail["what"]) == (f"S-{chosen}", "fields and sample values")
 
 
+@pytest.mark.sql
 def test_previewed_programs_are_kept_with_their_counts(as_operator: APIClient, chosen: int) -> None:
     patch = '[{"op":"replace","path":"/properties/gap","value":%d}]'
     for value in (0, 1, 0):
@@ -155,6 +157,7 @@ def test_previewed_programs_are_kept_with_their_counts(as_operator: APIClient, c
     assert (rows[0]["author"], rows[0]["kind"], rows[0]["name"]) == ("operator-1", "patch", None)
 
 
+@pytest.mark.sql
 def test_the_oldest_versions_are_deleted(as_operator: APIClient, chosen: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "MAX_VERSIONS", 2)
     for value in range(4):
@@ -163,6 +166,7 @@ def test_the_oldest_versions_are_deleted(as_operator: APIClient, chosen: int, mo
     assert [one.program[-3] for one in FixProgram.objects.order_by("pk")] == ["2", "3"]
 
 
+@pytest.mark.sql
 def test_templates_are_listed_shared_and_deleted(as_operator: APIClient, operator: User) -> None:
     other = signed_in(person("other", "operator"))
     body = {"name": "Null to 0", "kind": "jq", "program": ".gap //= 0", "shared": True}
