@@ -3,7 +3,7 @@
 from django.urls import path
 
 from dlqadmin.replays.disposals import views as disposal_views
-from dlqadmin.replays.fixes import bulk_views
+from dlqadmin.replays.fixes import bulk_views, program_views
 from dlqadmin.replays.fixes import views as fix_views
 from dlqadmin.replays.jobs import control_views, plan_views, views
 from dlqadmin.replays.outcomes import views as outcome_views
@@ -15,6 +15,9 @@ urlpatterns = [
     path("dead-letters/<int:pk>/suggestions", fix_views.FixSuggestions.as_view()),
     path("dead-letters/<int:pk>/replays", views.DeadLetterReplays.as_view()),
     path("fixes", fix_views.FixListing.as_view()),
+    path("fixes/discard", fix_views.FixDiscard.as_view()),
+    path("fix-templates", program_views.FixTemplateList.as_view()),
+    path("fix-templates/<int:pk>", program_views.FixTemplateRecord.as_view()),
     path("bulk-fixes", bulk_views.BulkFixListing.as_view()),
     path("bulk-fixes/preview", bulk_views.BulkFixPreview.as_view()),
     path("bulk-fixes/export", bulk_views.BulkFixExport.as_view()),
@@ -31,6 +34,8 @@ urlpatterns = [
     path("rehearsals/<int:pk>", rehearsal_views.RehearsalRecord.as_view()),
     path("selections", selection_views.SelectionList.as_view()),
     path("selections/<int:pk>", selection_views.SelectionRecord.as_view()),
+    path("selections/<int:pk>/fields", program_views.SelectionFieldList.as_view()),
+    path("selections/<int:pk>/programs", program_views.SelectionPrograms.as_view()),
     path("replays", views.ReplayList.as_view()),
     path("replays/<int:pk>", views.ReplayRecord.as_view()),
     path("replays/<int:pk>/plan", plan_views.ReplayPlan.as_view()),

@@ -34,7 +34,7 @@ from dlqadmin.overview.live import live_state
 from dlqadmin.replays.fixes.bulk_fixes import fresh_counts
 from dlqadmin.replays.fixes.drafts import DraftChange, save
 from dlqadmin.replays.jobs.views import shared_summary
-from dlqadmin.replays.models import BulkFix, Rehearsal, Replay, ReplayItem, Selection
+from dlqadmin.replays.models import BulkFix, FixProgram, Rehearsal, Replay, ReplayItem, Selection
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 from engine.record.context import ErrorContext
 from engine.record.error_context_json import encode
@@ -57,14 +57,15 @@ NEEDED = f"the right {READ_PAYLOADS.scope}"
 DOORS = {
     "audit_list", "bulk_fixes_export", "bulk_fixes_list", "bulk_fixes_retrieve", "dead_letters_bytes",
     "dead_letters_export", "dead_letters_list", "dead_letters_neighbours", "dead_letters_replays",
-    "dead_letters_retrieve", "exports_file", "exports_list", "exports_manifest", "exports_retrieve", "fixes_list",
-    "fixes_retrieve", "fixes_suggestions", "groups_common", "groups_report", "rehearsals_retrieve", "replays_items",
-    "replays_report", "saved_searches_list",
+    "dead_letters_retrieve", "exports_file", "exports_list", "exports_manifest", "exports_retrieve",
+    "fix_templates_list", "fixes_list", "fixes_retrieve", "fixes_suggestions", "groups_common", "groups_report",
+    "rehearsals_retrieve", "replays_items", "replays_report", "saved_searches_list", "selections_fields",
+    "selections_programs",
 }  # fmt: skip
 # Of these, those that show what people wrote: searches, programs and the reasons that cite values.
 WRITTEN_BY_PEOPLE = {
     "audit_list", "bulk_fixes_list", "bulk_fixes_retrieve", "exports_list", "exports_manifest", "exports_retrieve",
-    "saved_searches_list",
+    "fix_templates_list", "saved_searches_list", "selections_programs",
 }  # fmt: skip
 # What an operation is asked beside its plain address.
 VARIANTS = {
@@ -128,6 +129,8 @@ def ids(rows: list[int], operator: User, someone: User, settings: Settings, tmp_
         created_at=NOW, heartbeat=NOW, done_at=NOW, trouble=f"jq: error at {SECRET}",
         counts={**fresh_counts(replace=False), "why": [{"text": SECRET, "count": 1, "dead_letter": first.pk}]},
     )  # fmt: skip
+    for one in ({"selection_id": chosen[0]}, {"name": "one person", "is_shared": True}):
+        FixProgram.objects.create(author=operator, kind="jq", program=f'.ssn = "{SECRET}"', created_at=NOW, **one)
     rehearsals = [_rehearsal(author, first) for author in (operator, someone)]
     export = _post(client, "exports", {"format": "ndjson", "filter": f"{WEEK}&key={SECRET}"})["id"]
     write_exports()
@@ -209,6 +212,7 @@ def test_content_cannot_be_guessed_by_searching_for_it(ids: Ids, someone: User) 
         ("post", "bulk-fixes"),
         ("post", "bulk-fixes/preview"),
         ("post", "bulk-fixes/import"),
+        ("post", "fix-templates"),
         ("post", "rehearsals"),
         ("post", "exports"),
     ],

@@ -39,12 +39,25 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("account_password", "tokens_list", "tokens_create", "tokens_destroy"), SESSIONS),
     "queries_cancel": READERS | WRITERS,  # of one's own query
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
-    **dict.fromkeys(("dead_letters_bytes", "fixes_retrieve", "fixes_suggestions"), PAYLOAD_READERS),
+    **dict.fromkeys(
+        (
+            *("dead_letters_bytes", "fix_templates_list", "fixes_retrieve", "fixes_suggestions"),
+            *("selections_fields", "selections_programs"),
+        ),
+        PAYLOAD_READERS,
+    ),
     **dict.fromkeys(
         (
             *("audit_export", "bulk_fixes_create", "bulk_fixes_export", "bulk_fixes_import", "bulk_fixes_preview"),
             *("dead_letters_export", "exports_create", "exports_file", "exports_manifest"),
-            *("fixes_save", "fixes_discard", "rehearsals_create", "rehearsals_retrieve"),
+            *(
+                "fix_templates_create",
+                "fix_templates_delete",
+                "fixes_save",
+                "fixes_discard",
+                "rehearsals_create",
+                "rehearsals_retrieve",
+            ),
         ),
         WRITERS & PAYLOAD_READERS,
     ),

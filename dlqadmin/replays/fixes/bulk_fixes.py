@@ -1,4 +1,4 @@
-"""Bulk fixes: previewed on a sample, run over a selection in slices, cancelled.
+"""Bulk fixes: run over a selection in slices, renamed, cancelled.
 
 A slice changes records outside of any transaction. Then one transaction stores their drafts and the progress, if no
 other worker has made the same progress meanwhile. So a killed worker loses the work of a hundred records, and two
@@ -12,67 +12,35 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.jobs.claims import JobKind, held
 from dlqadmin.replays.fixes import record_batches, undo
-from dlqadmin.replays.fixes.documents import BulkPreview, PreviewCounts, SampleDocument
 from dlqadmin.replays.fixes.draft_storage import keep
 from dlqadmin.replays.fixes.errors import ProgramRefused
+from dlqadmin.replays.fixes.previews import BulkFixRequest, tried, usable
 from dlqadmin.replays.fixes.record_batches import Rows
-from dlqadmin.replays.fixes.record_changes import CHANGED, INVALID, UNTOUCHED, Change, Changer, changer
+from dlqadmin.replays.fixes.record_changes import CHANGED, INVALID, UNTOUCHED, Change, changer
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, Selection
-from dlqadmin.replays.record_documents import letter_document, message_document
 from dlqadmin.rest.idempotency import RequestKey
-from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.text import storable
 
 SLICE_S = 5.0
-TRY_S = 5.0  # how long a sample is tried; the rest of it is left out
-COUNT_S = 2.0  # how long a preview counts beyond its sample
 MAX_WHYS = 20
 STAY = "The drafts that it had not replaced yet stay."
 UNDER_WAY = (BulkFixStatus.RUNNING, BulkFixStatus.UNDOING)
 COUNTS = ("matched", CHANGED, UNTOUCHED, INVALID, "kept")
 
 Counts = dict[str, Any]
-
-
-class BulkFixRequest(msgspec.Struct, frozen=True):
-    """The change to make. `replace`: also replace the author's existing drafts."""
-
-    kind: str
-    program: str
-    replace: bool = False
-
-
-def preview(found: QuerySet[DeadLetter], asked: BulkFixRequest, author: User, reader: PayloadReader) -> BulkPreview:
-    """Return the sample before and after, and counts.
-
-    The sample is limited to five seconds, the counts to two. Nothing is stored. Raises ParameterError if the program
-    can't be used.
-    """
-    with _usable(asked) as change:
-        rows = list(_tried(record_batches.sample(found), change))
-        drafted = _drafted(author, [row.pk for row, _, _ in rows])
-        counts, whole = _counted(found, change)
-    shown = [
-        _shown(row, message, found_change, reader, drafted=row.pk in drafted) for row, message, found_change in rows
-    ]
-    return BulkPreview(sample=shown, counts=counts, counted_all=whole)
 
 
 def start(
@@ -84,14 +52,14 @@ def start(
     now: datetime,
 ) -> BulkFix:
     """Create a bulk fix. The caller queues it. Raises ParameterError."""
-    with _usable(asked) as change:
+    with usable(asked) as change:
         sample = record_batches.sample(found)
-        for _ in _tried(sample, change):  # a program that never ends is refused here, not later in a worker
+        for _ in tried(sample, change):  # a program that never ends is refused here, not later in a worker
             pass
     with transaction.atomic():
         made = BulkFix.objects.create(
             selection=selection, author=author, kind=asked.kind, program=asked.program, status=BulkFixStatus.RUNNING,
-            counts=fresh_counts(replace=asked.replace), sample=sample, created_at=now, heartbeat=now,
+            counts=fresh_counts(replace=asked.replace), sample=sample, name=asked.name, created_at=now, heartbeat=now,
             idempotency_key=once.key, request_digest=once.digest,
         )  # fmt: skip
         detail = {"selection": str(selection), "kind": asked.kind, "program": asked.program, "replace": asked.replace}
@@ -134,6 +102,15 @@ def cancel(bulk: BulkFix, author: User, now: datetime) -> None:
     with transaction.atomic():
         undo.turn(bulk, (BulkFixStatus.RUNNING,), BulkFixStatus.CANCELLED, now)
         record(author, "cancelled", "bulk fix", str(bulk), figures(bulk.counts))
+
+
+def rename(bulk: BulkFix, author: User, name: str) -> None:
+    """Give a bulk fix another name. Raises StateConflict."""
+    undo.own(bulk, author, "rename")
+    with transaction.atomic():
+        BulkFix.objects.filter(pk=bulk.pk).update(name=name)
+        record(author, "renamed", "bulk fix", str(bulk), {"from": bulk.name, "to": name})
+    bulk.name = name
 
 
 def fresh_counts(*, replace: bool) -> Counts:
@@ -266,60 +243,6 @@ def _give_up(bulk: BulkFix, why: str, now: datetime) -> None:
         _done(bulk, now, f"{why} {STAY}")
     else:
         _turned_back(bulk, why, now)
-
-
-@contextmanager
-def _usable(asked: BulkFixRequest) -> Iterator[Changer]:
-    """Yield a changer. Its refusals become errors of the request parameter."""
-    try:
-        with changer(asked.kind, asked.program) as change:
-            yield change
-    except ProgramRefused as error:
-        raise ParameterError("program", str(error)) from None
-
-
-def _drafted(author: User, ids: list[int]) -> set[int]:
-    return set(Fix.objects.filter(author=author, dead_letter_id__in=ids).values_list("dead_letter_id", flat=True))
-
-
-def _tried(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, Outgoing | None, Change]]:
-    """Yield the changes of these records until the time is over."""
-    ends = time.monotonic() + TRY_S
-    for one in record_batches.changes(ids, change):
-        yield one
-        if time.monotonic() > ends:
-            return
-
-
-def _counted(found: QuerySet[DeadLetter], change: Changer) -> tuple[PreviewCounts, bool]:
-    counts, last, ends = Counter[str](), 0, time.monotonic() + COUNT_S
-    while ids := record_batches.after(found, last):
-        for row, _, one in record_batches.changes(ids, change):
-            counts[one.what] += 1
-            if time.monotonic() > ends:
-                return _named(counts), not found.filter(pk__gt=row.pk).exists()
-        last = ids[-1]
-    return _named(counts), True
-
-
-def _named(counts: Counter[str]) -> PreviewCounts:
-    return PreviewCounts(
-        matched=counts.total(), changed=counts[CHANGED], untouched=counts[UNTOUCHED], invalid=counts[INVALID]
-    )
-
-
-def _shown(
-    row: DeadLetter, message: Outgoing | None, change: Change, reader: PayloadReader, *, drafted: bool
-) -> SampleDocument:
-    return SampleDocument(
-        dead_letter=letter_document(row, reader),
-        what=change.what,
-        why=release(change.why, reader) or "",
-        paths=list(change.paths),
-        drafted=drafted,
-        before=None if message is None else message_document(message, reader),
-        after=None if change.message is None else message_document(change.message, reader),
-    )
 
 
 BULK_FIXES = JobKind(

@@ -23,8 +23,7 @@ from dlqadmin.audit.entries import record
 from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, VIEW, IsOperator, IsPayloadReader, requires
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.jobs import runs
-from dlqadmin.replays.fixes import bulk_fixes, file_fixes, undo
-from dlqadmin.replays.fixes.bulk_fixes import BulkFixRequest
+from dlqadmin.replays.fixes import bulk_fixes, file_fixes, previews, programs, undo
 from dlqadmin.replays.fixes.documents import (
     BulkFixDocument,
     BulkFixList,
@@ -33,7 +32,8 @@ from dlqadmin.replays.fixes.documents import (
     bulk_documents,
 )
 from dlqadmin.replays.fixes.file_fixes import MOST_IDS
-from dlqadmin.replays.fixes.requests import BulkFixBody, BulkPreviewBody
+from dlqadmin.replays.fixes.previews import BulkFixRequest
+from dlqadmin.replays.fixes.requests import BulkFixBody, BulkFixNameBody, BulkPreviewBody
 from dlqadmin.replays.fixes.tasks import enqueue_bulk_fix
 from dlqadmin.replays.models import BulkFix, Fix, Selection
 from dlqadmin.replays.requests import actor, checked
@@ -41,11 +41,13 @@ from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor
 from dlqadmin.rest.problems import ParameterError, StateConflict
 
 MOST = 50
 NDJSON = "application/x-ndjson"
+CURSOR = OpenApiParameter("cursor", str, description="The `next` of the previous page.")
+MINE = OpenApiParameter("mine", bool, description="Only bulk fixes of one's own.")
 REPLACE = OpenApiParameter("replace", bool, description="Also fix records that have a draft already.")
 
 
@@ -68,11 +70,18 @@ class BulkFixListing(APIView):
 
     permission_classes = (requires(VIEW, to_write=(OPERATE, READ_PAYLOADS)),)
 
-    @extend_schema(operation_id="bulk_fixes_list", responses=BulkFixList)
+    @extend_schema(operation_id="bulk_fixes_list", parameters=[CURSOR, MINE], responses=BulkFixList)
     def get(self, request: Request) -> Response:
-        """Return the latest bulk fixes of all people."""
-        latest = list(_bulk_fixes().order_by("-pk")[:MOST])
-        return Response(BulkFixList(results=bulk_documents(latest, reader_of(request.user))))
+        """Return the bulk fixes of all people, the latest first."""
+        found, after = _bulk_fixes().order_by("-pk"), decode_cursor(request.query_params.get("cursor"), int)
+        if after is not None:
+            found = found.filter(pk__lt=after[0])
+        if request.query_params.get("mine") in ("true", "1"):
+            found = found.filter(author_id=request.user.pk)
+        rows = list(found[: MOST + 1])
+        has_more, rows = len(rows) > MOST, rows[:MOST]
+        following = encode_cursor([rows[-1].pk]) if has_more else None
+        return Response(BulkFixList(results=bulk_documents(rows, reader_of(request.user)), next=following))
 
     @extend_schema(
         operation_id="bulk_fixes_create",
@@ -90,7 +99,7 @@ class BulkFixListing(APIView):
             return Response(bulk_document(known, reader_of(request.user)))
         body = checked(BulkFixBody, request)
         chosen = _selection(body["selection"])
-        asked = BulkFixRequest(body["kind"], body["program"], body["replace"])
+        asked = BulkFixRequest(body["kind"], body["program"], body["replace"], body["name"])
         try:
             made = bulk_fixes.start(frozen_selections.rows(chosen), chosen, asked, who, asked_once, timezone.now())
         except IntegrityError:
@@ -108,15 +117,15 @@ class BulkFixPreview(APIView):
 
     @extend_schema(operation_id="bulk_fixes_preview", request=BulkPreviewBody, responses=BulkPreview)
     def post(self, request: Request) -> Response:
-        """Return a sample of records before and after the change, and counts. Nothing is stored.
+        """Return a sample of records before and after the change, counts and warnings. No draft is made.
 
-        The sample is spread over the selection.
+        The sample is spread over the selection. The program is kept as a version of the selection.
         """
-        body, reader = checked(BulkPreviewBody, request), reader_of(request.user)
+        body, reader, who = checked(BulkPreviewBody, request), reader_of(request.user), actor(request)
         chosen = _selection(body["selection"])
-        shown = bulk_fixes.preview(
-            frozen_selections.rows(chosen), BulkFixRequest(body["kind"], body["program"]), actor(request), reader
-        )
+        asked = BulkFixRequest(body["kind"], body["program"])
+        shown = previews.preview(frozen_selections.rows(chosen), asked, who, reader)
+        programs.keep_version(chosen, who, asked.kind, asked.program, shown, timezone.now())
         reader.note("selection", str(chosen), {"what": "sample of a bulk fix"}, records=len(shown.sample))
         return Response(shown)
 
@@ -124,10 +133,19 @@ class BulkFixPreview(APIView):
 class BulkFixRecord(APIView):
     """One bulk fix."""
 
+    permission_classes = (requires(VIEW, to_write=(OPERATE,)),)
+
     @extend_schema(operation_id="bulk_fixes_retrieve", responses=BulkFixDocument)
     def get(self, request: Request, pk: int) -> Response:
         """Return the progress of a bulk fix, and the number of its remaining drafts."""
         return Response(bulk_document(_bulk(pk), reader_of(request.user)))
+
+    @extend_schema(operation_id="bulk_fixes_rename", request=BulkFixNameBody, responses=BulkFixDocument)
+    def patch(self, request: Request, pk: int) -> Response:
+        """Give a bulk fix of one's own another name. Everybody sees names."""
+        found, body = _bulk(pk), checked(BulkFixNameBody, request)
+        bulk_fixes.rename(found, actor(request), body["name"])
+        return Response(bulk_document(found, reader_of(request.user)))
 
 
 class BulkFixCancel(APIView):

@@ -9,7 +9,10 @@ from django.db.models import Count, F
 
 from dlqadmin.accounts.names import username
 from dlqadmin.deadletters.payloads import WITHHELD, PayloadReader, release
+from dlqadmin.replays.fixes.error_fields import Fault
+from dlqadmin.replays.fixes.field_paths import FieldPath, jq_path, plain_name, pointer_of
 from dlqadmin.replays.fixes.record_changes import What
+from dlqadmin.replays.fixes.selection_fields import Reason
 from dlqadmin.replays.models import BulkFix, BulkFixKind, BulkFixStatus, Fix, ItemState, ReplacedDraft
 from dlqadmin.replays.record_documents import BytesDocument, LetterDocument, MessageDocument
 from dlqadmin.replays.selections.documents import SelectionDocument, chosen_by, selection_document
@@ -62,18 +65,27 @@ class FixDocument(Document):
 
 
 class FixRow(Document):
-    """A draft without its message."""
+    """A draft without its message. `bulk_fix` made it, if it was not edited by hand since."""
 
     id: int
     dead_letter: LetterDocument
     updated_at: Time
     identical: bool
+    bulk_fix: int | None
 
 
 class FixList(Document):
-    """A person's own drafts, the latest first."""
+    """A person's own drafts, the latest first. `count` is the number of all of them."""
 
     results: list[FixRow]
+    count: int
+
+
+class DiscardedDrafts(Document):
+    """The numbers of drafts that were discarded, and of those that are left. Repeat the request for the rest."""
+
+    discarded: int
+    left: int
 
 
 class SampleDocument(Document):
@@ -97,12 +109,155 @@ class PreviewCounts(Document):
     invalid: int
 
 
+class PathDocument(Document):
+    """The path of a field, as people, jq and JSON Pointer (RFC 6901) write it."""
+
+    name: str
+    jq: str
+    pointer: str
+
+
+class FieldNulls(Document):
+    """In how many of `records` a field is null or missing, before and after the change.
+
+    `column` is its name in the errors, or null if the program changes it and the errors do not name it.
+    """
+
+    column: str | None
+    path: PathDocument
+    records: int
+    null_before: int
+    null_after: int
+
+
+class PreviewWarning(Document):
+    """A reason to doubt a program.
+
+    - `named_untouched`: it changes no field that the errors name.
+    - `named_not_found`: the errors name a field that no record has.
+    - `field_added`: it adds a field that no record had.
+    - `path`: the field that the program changes. `use`: the fields that may be meant.
+    """
+
+    code: Literal["named_untouched", "named_not_found", "field_added"]
+    text: str
+    path: PathDocument | None
+    use: list[PathDocument]
+
+
 class BulkPreview(Document):
-    """The sample of a bulk fix. `counted_all`: the counts cover the whole selection."""
+    """The sample of a bulk fix.
+
+    - `counted_all`: counts, bytes, `nulls` and `warnings` cover the whole selection.
+    - `bytes_before`, `bytes_after`: sizes of the counted values.
+    - `took_ms`: time for the sample and the counts.
+    """
 
     sample: list[SampleDocument]
     counts: PreviewCounts
     counted_all: bool
+    bytes_before: int
+    bytes_after: int
+    took_ms: int
+    nulls: list[FieldNulls]
+    warnings: list[PreviewWarning]
+
+
+class SampleValue(Document):
+    """A value of a field, shortened, with the number of records that have it."""
+
+    text: str
+    count: int
+
+
+class FieldDocument(Document):
+    """A field of a selection's records.
+
+    - `reason`: why it is listed here: the errors name it, it has the same constraint, or neither.
+    - `nulls`, `missing`, `present`: numbers of records. `present` have a value other than null.
+    - `types`: JSON types, the most frequent first.
+    - `minimum`, `maximum`: of numbers.
+    - `values`: the most frequent ones. `distinct` is their number, or null if there are too many to count.
+    """
+
+    path: PathDocument
+    reason: Reason
+    column: str | None
+    nulls: int
+    missing: int
+    present: int
+    types: list[str]
+    minimum: str | None
+    maximum: str | None
+    values: list[SampleValue]
+    distinct: int | None
+
+
+class NamedField(Document):
+    """A field that the errors name, with its paths in the records, the most likely first.
+
+    `table` and `type` are empty if the error does not tell them.
+    """
+
+    name: str
+    fault: Fault
+    table: str
+    type: str
+    paths: list[PathDocument]
+
+
+class ProgramSuggestion(Document):
+    """A jq program that may repair the records, with the reason."""
+
+    title: str
+    why: str
+    program: str
+
+
+class SelectionFields(Document):
+    """The fields of a selection's records: named ones first, then those of the same constraint, then the others.
+
+    - `records`: in the selection. `read`: those whose fields are counted. `unread`: not JSON, or without known bytes.
+    - `exact`: all records were read. `cut`: there are more fields than are listed.
+    - `groups`: ids of the records' groups. Empty if there are too many to list.
+    - `named`: fields of the errors. Without paths, no program can be suggested.
+    """
+
+    records: int
+    read: int
+    unread: int
+    exact: bool
+    cut: bool
+    took_ms: int
+    groups: list[int]
+    fields: list[FieldDocument]
+    named: list[NamedField]
+    suggestions: list[ProgramSuggestion]
+
+
+class FixProgramDocument(Document):
+    """A version that was previewed, or a template if it has a name.
+
+    - `own`: the person wrote it.
+    - `counts`: of the latest preview; null for a template. `counted_all`: they cover the whole selection.
+    """
+
+    id: int
+    kind: BulkFixKind
+    program: str
+    name: str | None
+    shared: bool
+    own: bool
+    author: str | None
+    created_at: Time
+    counts: PreviewCounts | None
+    counted_all: bool
+
+
+class FixProgramList(Document):
+    """Versions, the latest first, or templates by name."""
+
+    results: list[FixProgramDocument]
 
 
 class BulkCounts(PreviewCounts):
@@ -128,6 +283,7 @@ class BulkFixDocument(Document):
     """
 
     id: int
+    name: str
     kind: BulkFixKind
     program: str
     withheld: bool
@@ -145,9 +301,10 @@ class BulkFixDocument(Document):
 
 
 class BulkFixList(Document):
-    """The latest bulk fixes of all people."""
+    """Bulk fixes of all people, the latest first. `next` is the cursor of the next page, or null."""
 
     results: list[BulkFixDocument]
+    next: str | None
 
 
 class FixSuggestionDocument(Document):
@@ -162,6 +319,11 @@ class FixSuggestionList(Document):
     """Suggested values, the most likely first."""
 
     results: list[FixSuggestionDocument]
+
+
+def path_document(path: FieldPath) -> PathDocument:
+    """Return a path in each of its forms."""
+    return PathDocument(name=plain_name(path), jq=jq_path(path), pointer=pointer_of(path))
 
 
 def bulk_document(bulk: BulkFix, reader: PayloadReader) -> BulkFixDocument:
@@ -182,6 +344,7 @@ def bulk_documents(found: Sequence[BulkFix], reader: PayloadReader) -> list[Bulk
     return [
         BulkFixDocument(
             id=bulk.pk,
+            name=bulk.name,
             kind=BulkFixKind(bulk.kind),
             program=release(bulk.program, reader) or "",
             withheld=not reader.may_read,

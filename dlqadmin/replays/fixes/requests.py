@@ -14,6 +14,7 @@ from rest_framework import serializers
 from dlqadmin.replays.fixes.drafts import DraftChange
 from dlqadmin.replays.fixes.record_changes import MAX_PROGRAM
 from dlqadmin.replays.models import BulkFixKind
+from dlqadmin.replays.models.drafts import MAX_NAME
 from dlqadmin.rest.documents import Form
 from dlqadmin.rest.fields import BoundedListField
 from dlqadmin.rest.pagination import MAX_ID
@@ -88,3 +89,32 @@ class BulkFixBody(BulkPreviewBody):
     """The change to make. `replace`: also replace the author's existing drafts."""
 
     replace = serializers.BooleanField(required=False, default=False)
+    name = serializers.CharField(required=False, allow_blank=True, default="", max_length=MAX_NAME)
+
+
+class BulkFixNameBody(Form):
+    """The new name of a bulk fix. Empty removes it."""
+
+    name = serializers.CharField(allow_blank=True, max_length=MAX_NAME)
+
+
+class TemplateBody(Form):
+    """A program to keep under a name. `shared`: everybody can use it."""
+
+    name = serializers.CharField(max_length=MAX_NAME)
+    kind = serializers.ChoiceField(choices=KINDS)
+    program = serializers.CharField(max_length=MAX_PROGRAM, trim_whitespace=False)
+    shared = serializers.BooleanField(required=False, default=False)
+
+
+class DiscardBody(Form):
+    """The drafts to discard: those of a bulk fix, or of the records of a selection."""
+
+    bulk_fix = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
+    selection = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that exactly one of both is given."""
+        if ("bulk_fix" in attrs) == ("selection" in attrs):
+            raise serializers.ValidationError("Set either bulk_fix or selection.")
+        return attrs

@@ -13,31 +13,17 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dlqadmin.replays.fixes.error_fields import error_fields
+from dlqadmin.replays.fixes.field_paths import FieldPath, candidates, pointer_of
 from dlqadmin.replays.fixes.json_repair import repaired
-from dlqadmin.replays.fixes.json_spans import Node, NotJson, pointed, read
+from dlqadmin.replays.fixes.json_spans import Node, NotJson, read
+from dlqadmin.replays.fixes.program_suggestions import default_value
 
 MAX_VALUE_BYTES = 256 * 1024
 MAX_ERROR = 8000
 MAX_SUGGESTIONS = 5
 MAX_ALLOWED = 200
 
-NAME = r"[\"'`]?([\w.$-]+)[\"'`]?"
-NULLS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"NOT NULL constraint failed: {NAME}()",
-        rf"null value in column {NAME}()",
-        rf"column {NAME} (?:cannot|can't|must not|may not) be null()",
-        rf"null used for required field: {NAME}(?:, schema type: (\w+))?",
-        rf"(?:field|property|column|attribute) {NAME}[^\n]{{0,40}}\b(?:is|was|be|must not be|cannot be) null()",
-    )
-)
-DEFAULTS = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64", "integer", "int", "long", "short", "bigint"), b"0"),
-    **dict.fromkeys(("float32", "float64", "float", "double", "decimal", "numeric"), b"0"),
-    **dict.fromkeys(("string", "varchar", "text", "char"), b'""'),
-    **dict.fromkeys(("boolean", "bool"), b"false"),
-}
 ALLOWED = re.compile(
     r"\b(?:one of|allowed values?(?: are| is)?|permitted values?(?: are)?|valid values?(?: are)?|accepted values?)"
     r"(?: the following(?: values)?)?\s*+(?::\s*+)?([\[({][^\])}\n]+|[^.;\n\[({]+)",
@@ -85,26 +71,25 @@ def _repairs(value: bytes, fault: NotJson) -> Iterator[Suggestion]:
 
 
 def _defaults(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
-    """Yield defaults for the first null that the error names.
+    """Yield defaults for the first null that the error names. With several nulls of that name, for each of them.
 
     The default fits the type if the error names it.
     """
-    # Databases name a column as `table.column`.
-    named = [(found[1].rsplit(".", 1)[-1], found[2] or "") for pattern in NULLS for found in pattern.finditer(error)]
     nulls = {path: node for path, node in _leaves(root) if node.kind == "literal" and node.text == "null"}
-    for name, kind in named:
-        path = next((path for path in nulls if path.endswith(f"/{pointed(name)}")), None)
-        if path is None:
-            continue
-        node, default = nulls[path], DEFAULTS.get(kind.lower())
-        # Without a known type, both a number and a string are suggested.
-        for new in [b"0", b'""'] if default is None else [default]:
-            why = (
-                f"The error says that {name} is null, and it is null here. {new.decode()} is a guess: the error "
-                "does not name a value."
-            )
-            yield Suggestion(f"Set {path} to {new.decode()}", why, value[: node.start] + new + value[node.end :])
-        return
+    for field in error_fields(error):
+        paths = candidates(field.name, nulls) if field.fault == "null" else []
+        default = default_value(field.type)
+        for path in paths:
+            node, pointer = nulls[path], pointer_of(path)
+            # Without a known type, both a number and a string are suggested.
+            for new in ["0", '""'] if default is None else [default]:
+                why = (
+                    f"The error says that {field.name} is null, and it is null here. {new} is a guess: the error "
+                    "does not name a value."
+                )
+                yield Suggestion(f"Set {pointer} to {new}", why, value[: node.start] + new.encode() + value[node.end :])
+        if paths:
+            return
 
 
 def _nearest(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
@@ -120,6 +105,7 @@ def _nearest(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
     folded = {one.lower(): one for one in reversed(allowed)}
     rest = error[: listed.start()] + error[listed.end() :]
     for path, node in _leaves(root):
+        pointer = pointer_of(path)
         if node.kind != "string" or node.text in allowed or not node.text or node.text not in rest:
             continue
         near = difflib.get_close_matches(node.text.lower(), folded, n=1, cutoff=0.5)
@@ -128,14 +114,14 @@ def _nearest(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
             why = (
                 f'The error cites "{node.text}" and lists {len(allowed)} allowed values. This one is the most similar.'
             )
-            yield Suggestion(f"Set {path} to {new}", why, value[: node.start] + new.encode() + value[node.end :])
+            yield Suggestion(f"Set {pointer} to {new}", why, value[: node.start] + new.encode() + value[node.end :])
 
 
-def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
+def _leaves(node: Node, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Node]]:
     """Yield all strings, numbers and literals with their paths. Of duplicate members the last."""
     for name, member in node.last().items():
-        yield from _leaves(member.value, f"{path}/{pointed(name)}")
+        yield from _leaves(member.value, (*path, name))
     for index, item in enumerate(node.items):
-        yield from _leaves(item, f"{path}/{index}")
+        yield from _leaves(item, (*path, index))
     if node.kind not in ("object", "array"):
         yield path, node

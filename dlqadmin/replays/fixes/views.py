@@ -6,18 +6,19 @@ from typing import cast
 
 from django.http import Http404, HttpResponse
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import IsPayloadReader, IsViewer, IsViewerOrWritingOperator
+from dlqadmin.audit.permissions import IsOperator, IsPayloadReader, IsViewer, IsViewerOrWritingOperator
 from dlqadmin.deadletters.dialects.stack_traces import join
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.records.views import find, note_read
 from dlqadmin.replays.fixes import drafts, suggestions
 from dlqadmin.replays.fixes.documents import (
+    DiscardedDrafts,
     DraftDocument,
     EarlierReplay,
     FixDocument,
@@ -28,16 +29,20 @@ from dlqadmin.replays.fixes.documents import (
     NotReplayable,
     OtherDraft,
 )
-from dlqadmin.replays.fixes.requests import FixBody
+from dlqadmin.replays.fixes.draft_removal import discard_of_bulk_fix, discard_of_selection, drafts_of_selection
+from dlqadmin.replays.fixes.requests import DiscardBody, FixBody
 from dlqadmin.replays.items.messages import Outgoing, headers_of, original, stripped
-from dlqadmin.replays.models import Fix, ItemState, ReplayItem
+from dlqadmin.replays.models import BulkFix, Fix, ItemState, ReplayItem, Selection
 from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES, bytes_document, letter_document, message_document
-from dlqadmin.replays.requests import actor
+from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
 
 MOST = 200
+BY_HAND = OpenApiParameter("by_hand", bool, description="Only drafts that were written or edited by hand.")
+OF_SELECTION = OpenApiParameter("selection", int, description="Only drafts of this selection's records.")
 AT_ONCE = 5  # originals in memory: each may be as large as a topic allows
 
 
@@ -113,15 +118,39 @@ class FixSuggestions(APIView):
 class FixListing(APIView):
     """A person's own drafts."""
 
-    @extend_schema(operation_id="fixes_list", responses=FixList)
+    @extend_schema(operation_id="fixes_list", parameters=[BY_HAND, OF_SELECTION], responses=FixList)
     def get(self, request: Request) -> Response:
-        """Return the person's own drafts, the latest first."""
-        reader = reader_of(request.user)
-        own = Fix.objects.filter(author_id=request.user.pk).select_related("dead_letter__body")
-        light = own.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
+        """Return the person's own drafts, the latest first, and their number."""
+        reader, own = reader_of(request.user), Fix.objects.filter(author_id=request.user.pk)
+        if request.query_params.get("by_hand") in ("true", "1"):
+            own = own.filter(bulk=None)
+        if selection := request.query_params.get("selection"):
+            own &= drafts_of_selection(_selection(selection), actor(request))
+        whole = own.select_related("dead_letter__body")
+        light = whole.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
         rows = [_row(fix, reader) for fix in light.iterator(chunk_size=AT_ONCE)]
         reader.note("drafts", "list", {"what": "keys of their records"}, records=len(rows))
-        return Response(FixList(results=rows))
+        return Response(FixList(results=rows, count=own.count()))
+
+
+class FixDiscard(APIView):
+    """Many drafts, discarded at once."""
+
+    permission_classes = (IsOperator,)
+
+    @extend_schema(operation_id="fixes_discard_many", request=DiscardBody, responses=DiscardedDrafts)
+    def post(self, request: Request) -> Response:
+        """Delete all own drafts of a bulk fix, or of a selection's records.
+
+        It takes at most a few seconds. Repeat it while drafts are `left`.
+        """
+        body, who = checked(DiscardBody, request), actor(request)
+        if "selection" in body:
+            return Response(discard_of_selection(_selection(str(body["selection"])), who))
+        bulk = BulkFix.objects.select_related("author").filter(pk=body["bulk_fix"]).first()
+        if bulk is None:
+            raise ParameterError("bulk_fix", "does not exist")
+        return Response(discard_of_bulk_fix(bulk, who))
 
 
 def _with_bytes(pk: int, *related: str) -> DeadLetter:
@@ -133,12 +162,21 @@ def _with_bytes(pk: int, *related: str) -> DeadLetter:
     return row
 
 
+def _selection(text: str) -> Selection:
+    is_id = text.isascii() and text.isdigit() and len(text) < 19
+    found = Selection.objects.filter(pk=int(text)).first() if is_id else None
+    if found is None:
+        raise ParameterError("selection", "does not exist")
+    return found
+
+
 def _row(fix: Fix, reader: PayloadReader) -> FixRow:
     return FixRow(
         id=fix.pk,
         dead_letter=letter_document(fix.dead_letter, reader),
         updated_at=iso(fix.updated_at),
         identical=_identical(fix, original(fix.dead_letter)),
+        bulk_fix=fix.bulk_id,
     )
 
 

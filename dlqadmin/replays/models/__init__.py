@@ -1,7 +1,15 @@
 """The tables of fixes and replays, one module per topic."""
 
 from dlqadmin.replays.models.disposals import Disposal, DisposalAct, DisposalKind
-from dlqadmin.replays.models.drafts import BulkFix, BulkFixKind, BulkFixStatus, Fix, Rehearsal, ReplacedDraft
+from dlqadmin.replays.models.drafts import (
+    BulkFix,
+    BulkFixKind,
+    BulkFixStatus,
+    Fix,
+    FixProgram,
+    Rehearsal,
+    ReplacedDraft,
+)
 from dlqadmin.replays.models.items import (
     ItemCount,
     ItemOutcome,
@@ -17,7 +25,7 @@ from dlqadmin.replays.models.selections import Selection
 
 __all__ = [
     "BulkFix", "BulkFixKind", "BulkFixStatus", "Chunk", "ChunkState", "Disposal", "DisposalAct", "DisposalKind",
-    "Fix", "GroupSeen", "IndexGoal", "ItemCount", "ItemOutcome", "ItemPayload", "ItemState", "LedgerEntry",
-    "OrderGuard", "OutcomeReport", "Rehearsal", "ReplacedDraft", "Replay", "ReplayEvent", "ReplayItem",
+    "Fix", "FixProgram", "GroupSeen", "IndexGoal", "ItemCount", "ItemOutcome", "ItemPayload", "ItemState",
+    "LedgerEntry", "OrderGuard", "OutcomeReport", "Rehearsal", "ReplacedDraft", "Replay", "ReplayEvent", "ReplayItem",
     "ReplaySecond", "ReplayStatus", "Selection", "WatchPosition",
 ]  # fmt: skip

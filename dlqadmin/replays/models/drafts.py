@@ -9,6 +9,8 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.jobs.models import Job
 from dlqadmin.replays.models.selections import Selection
 
+MAX_NAME = 100
+
 
 class BulkFixKind(models.TextChoices):
     """The language of a bulk fix's program. OFFLINE: the records were imported from a file."""
@@ -44,12 +46,14 @@ class BulkFix(Job):
       whether existing drafts are replaced, and `why`, the first reasons of invalid records: `[{"text", "count",
       "dead_letter"}]`.
     - `sample`: the records that were tried before.
+    - `name`: what its author calls it. Everybody sees it.
     - `progress`: the last dead letter that was looked at. In the second round, which replaces drafts, it continues
       after the selection's watermark.
     """
 
     selection = models.ForeignKey(Selection, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    name = models.CharField(max_length=MAX_NAME, blank=True, default="", db_default="")
     kind = models.CharField(max_length=10, choices=BulkFixKind)
     program = models.TextField()
     status = models.CharField(max_length=10, choices=BulkFixStatus, default=BulkFixStatus.PREVIEWED)
@@ -63,6 +67,32 @@ class BulkFix(Job):
 
     def __str__(self) -> str:
         return f"B-{self.pk}"
+
+
+class FixProgram(models.Model):
+    """A program of a bulk fix: a version that was previewed, or a template if it has a name.
+
+    - `selection`: of a version. A template has none.
+    - `is_shared`: the template is for everybody. Its author alone can delete it.
+    - `counts`: of the latest preview: `{"matched", "changed", "untouched", "invalid", "counted_all"}`.
+    - `created_at`: of a version the time of the latest preview.
+    """
+
+    selection = models.ForeignKey(Selection, null=True, on_delete=models.CASCADE, related_name="+")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    kind = models.CharField(max_length=10, choices=BulkFixKind)
+    program = models.TextField()
+    name = models.CharField(max_length=MAX_NAME, null=True, blank=True)
+    is_shared = models.BooleanField(default=False)
+    counts = models.JSONField(default=dict)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["author", "name"], name="fix_template_once")]
+        indexes = [models.Index(fields=["name"], condition=models.Q(name__isnull=False), name="fix_template_name")]
+
+    def __str__(self) -> str:
+        return f"P-{self.pk}" if self.name is None else self.name
 
 
 class Fix(models.Model):

@@ -26,7 +26,12 @@ export function get<T>(path: string, params?: URLSearchParams, signal?: AbortSig
 }
 
 /** Send a request; with an idempotency `key` the server runs repeated requests once. */
-export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, key?: string): Promise<T> {
+export function send<T>(
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+  key?: string,
+): Promise<T> {
   return request<T>(method, path, body, undefined, key);
 }
 

@@ -167,6 +167,8 @@ export type components = {
             program: string;
             /** @default false */
             replace: boolean;
+            /** @default  */
+            name: string;
         };
         /**
          * @description A bulk fix with its progress.
@@ -177,6 +179,7 @@ export type components = {
          */
         BulkFixDocument: {
             id: number;
+            name: string;
             /** @enum {string} */
             kind: "jq" | "patch" | "fields" | "offline";
             program: string;
@@ -195,15 +198,27 @@ export type components = {
             created_at: string;
             done_at: string | null;
         };
-        /** @description The latest bulk fixes of all people. */
+        /** @description Bulk fixes of all people, the latest first. `next` is the cursor of the next page, or null. */
         BulkFixList: {
             results: components["schemas"]["BulkFixDocument"][];
+            next: string | null;
         };
-        /** @description The sample of a bulk fix. `counted_all`: the counts cover the whole selection. */
+        /**
+         * @description The sample of a bulk fix.
+         *
+         *         - `counted_all`: counts, bytes, `nulls` and `warnings` cover the whole selection.
+         *         - `bytes_before`, `bytes_after`: sizes of the counted values.
+         *         - `took_ms`: time for the sample and the counts.
+         */
         BulkPreview: {
             sample: components["schemas"]["SampleDocument"][];
             counts: components["schemas"]["PreviewCounts"];
             counted_all: boolean;
+            bytes_before: number;
+            bytes_after: number;
+            took_ms: number;
+            nulls: components["schemas"]["FieldNulls"][];
+            warnings: components["schemas"]["PreviewWarning"][];
         };
         /** @description The change to preview, and its selection. */
         BulkPreviewBodyRequest: {
@@ -641,6 +656,18 @@ export type components = {
             notes: components["schemas"]["ReadingNote"][];
             problems: string[];
         };
+        /** @description The drafts to discard: those of a bulk fix, or of the records of a selection. */
+        DiscardBodyRequest: {
+            /** Format: int64 */
+            bulk_fix?: number;
+            /** Format: int64 */
+            selection?: number;
+        };
+        /** @description The numbers of drafts that were discarded, and of those that are left. Repeat the request for the rest. */
+        DiscardedDrafts: {
+            discarded: number;
+            left: number;
+        };
         /** @description The reason, and the end of the dismissal; null: until the finding changes. */
         DismissalBodyRequest: {
             reason: string;
@@ -968,6 +995,41 @@ export type components = {
             at: string;
             count: number;
         };
+        /**
+         * @description A field of a selection's records.
+         *
+         *         - `reason`: why it is listed here: the errors name it, it has the same constraint, or neither.
+         *         - `nulls`, `missing`, `present`: numbers of records. `present` have a value other than null.
+         *         - `types`: JSON types, the most frequent first.
+         *         - `minimum`, `maximum`: of numbers.
+         *         - `values`: the most frequent ones. `distinct` is their number, or null if there are too many to count.
+         */
+        FieldDocument: {
+            path: components["schemas"]["PathDocument"];
+            /** @enum {unknown} */
+            reason: "constraint" | "named" | "other";
+            column: string | null;
+            nulls: number;
+            missing: number;
+            present: number;
+            types: string[];
+            minimum: string | null;
+            maximum: string | null;
+            values: components["schemas"]["SampleValue"][];
+            distinct: number | null;
+        };
+        /**
+         * @description In how many of `records` a field is null or missing, before and after the change.
+         *
+         *         `column` is its name in the errors, or null if the program changes it and the errors do not name it.
+         */
+        FieldNulls: {
+            column: string | null;
+            path: components["schemas"]["PathDocument"];
+            records: number;
+            null_before: number;
+            null_after: number;
+        };
         /** @description A fingerprint, with its events in the time range. */
         FingerprintDocument: {
             id: number;
@@ -1003,17 +1065,43 @@ export type components = {
             too_large: boolean;
             earlier: components["schemas"]["EarlierReplay"][];
         };
-        /** @description A person's own drafts, the latest first. */
+        /** @description A person's own drafts, the latest first. `count` is the number of all of them. */
         FixList: {
             results: components["schemas"]["FixRow"][];
+            count: number;
         };
-        /** @description A draft without its message. */
+        /**
+         * @description A version that was previewed, or a template if it has a name.
+         *
+         *         - `own`: the person wrote it.
+         *         - `counts`: of the latest preview; null for a template. `counted_all`: they cover the whole selection.
+         */
+        FixProgramDocument: {
+            id: number;
+            /** @enum {string} */
+            kind: "jq" | "patch" | "fields" | "offline";
+            program: string;
+            name: string | null;
+            shared: boolean;
+            own: boolean;
+            author: string | null;
+            /** Format: date-time */
+            created_at: string;
+            counts: components["schemas"]["PreviewCounts"] | null;
+            counted_all: boolean;
+        };
+        /** @description Versions, the latest first, or templates by name. */
+        FixProgramList: {
+            results: components["schemas"]["FixProgramDocument"][];
+        };
+        /** @description A draft without its message. `bulk_fix` made it, if it was not edited by hand since. */
         FixRow: {
             id: number;
             dead_letter: components["schemas"]["LetterDocument"];
             /** Format: date-time */
             updated_at: string;
             identical: boolean;
+            bulk_fix: number | null;
         };
         /** @description A value that could be sent instead, with the reason. */
         FixSuggestionDocument: {
@@ -1491,6 +1579,19 @@ export type components = {
             rate: number | null;
             seen: number;
         };
+        /**
+         * @description A field that the errors name, with its paths in the records, the most likely first.
+         *
+         *         `table` and `type` are empty if the error does not tell them.
+         */
+        NamedField: {
+            name: string;
+            /** @enum {unknown} */
+            fault: "missing" | "null" | "type";
+            table: string;
+            type: string;
+            paths: components["schemas"]["PathDocument"][];
+        };
         /** @description A name and a text. */
         NamedText: {
             name: string;
@@ -1629,6 +1730,16 @@ export type components = {
             current: string;
             new: string;
         };
+        /** @description The new name of a bulk fix. Empty removes it. */
+        PatchedBulkFixNameBodyRequest: {
+            name?: string;
+        };
+        /** @description The path of a field, as people, jq and JSON Pointer (RFC 6901) write it. */
+        PathDocument: {
+            name: string;
+            jq: string;
+            pointer: string;
+        };
         /**
          * @description Bytes of a record.
          *
@@ -1683,6 +1794,21 @@ export type components = {
             untouched: number;
             invalid: number;
         };
+        /**
+         * @description A reason to doubt a program.
+         *
+         *         - `named_untouched`: it changes no field that the errors name.
+         *         - `named_not_found`: the errors name a field that no record has.
+         *         - `field_added`: it adds a field that no record had.
+         *         - `path`: the field that the program changes. `use`: the fields that may be meant.
+         */
+        PreviewWarning: {
+            /** @enum {unknown} */
+            code: "field_added" | "named_not_found" | "named_untouched";
+            text: string;
+            path: components["schemas"]["PathDocument"] | null;
+            use: components["schemas"]["PathDocument"][];
+        };
         /** @description A problem document (RFC 9457). */
         Problem: {
             type: string;
@@ -1710,6 +1836,12 @@ export type components = {
             partition: number | null;
             digest: string;
             through: string;
+        };
+        /** @description A jq program that may repair the records, with the reason. */
+        ProgramSuggestion: {
+            title: string;
+            why: string;
+            program: string;
         };
         /** @description Suggestions, and the range of characters that they replace. */
         QueryCompletion: {
@@ -2144,6 +2276,11 @@ export type components = {
             before: components["schemas"]["MessageDocument"] | null;
             after: components["schemas"]["MessageDocument"] | null;
         };
+        /** @description A value of a field, shortened, with the number of records that have it. */
+        SampleValue: {
+            text: string;
+            count: number;
+        };
         /** @description The SASL settings of clients. The password is never returned. */
         SaslDocument: {
             mechanism: string;
@@ -2205,6 +2342,26 @@ export type components = {
             /** Format: date-time */
             created_at: string;
             created_by: string | null;
+        };
+        /**
+         * @description The fields of a selection's records: named ones first, then those of the same constraint, then the others.
+         *
+         *         - `records`: in the selection. `read`: those whose fields are counted. `unread`: not JSON, or without known bytes.
+         *         - `exact`: all records were read. `cut`: there are more fields than are listed.
+         *         - `groups`: ids of the records' groups. Empty if there are too many to list.
+         *         - `named`: fields of the errors. Without paths, no program can be suggested.
+         */
+        SelectionFields: {
+            records: number;
+            read: number;
+            unread: number;
+            exact: boolean;
+            cut: boolean;
+            took_ms: number;
+            groups: number[];
+            fields: components["schemas"]["FieldDocument"][];
+            named: components["schemas"]["NamedField"][];
+            suggestions: components["schemas"]["ProgramSuggestion"][];
         };
         /** @description The cumulative numbers of sent and settled items at the end of each time bucket. */
         SentAndSettled: {
@@ -2439,6 +2596,20 @@ export type components = {
             unassigned: number;
             unknown: number;
         };
+        /** @description A program to keep under a name. `shared`: everybody can use it. */
+        TemplateBodyRequest: {
+            name: string;
+            /**
+             * @description * `jq` - Jq
+             *     * `patch` - Patch
+             *     * `fields` - Fields
+             * @enum {string}
+             */
+            kind: "jq" | "patch" | "fields";
+            program: string;
+            /** @default false */
+            shared: boolean;
+        };
         /** @description The lag of search text behind the index. */
         TextHealth: {
             records_behind: number;
@@ -2658,6 +2829,8 @@ export type DeadLetterMatch = components['schemas']['DeadLetterMatch'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLetterRow = components['schemas']['DeadLetterRow'];
 export type DialectDocument = components['schemas']['DialectDocument'];
+export type DiscardBodyRequest = components['schemas']['DiscardBodyRequest'];
+export type DiscardedDrafts = components['schemas']['DiscardedDrafts'];
 export type DismissalBodyRequest = components['schemas']['DismissalBodyRequest'];
 export type DismissalDocument = components['schemas']['DismissalDocument'];
 export type DismissalList = components['schemas']['DismissalList'];
@@ -2686,10 +2859,14 @@ export type FailedTask = components['schemas']['FailedTask'];
 export type FailingTopics = components['schemas']['FailingTopics'];
 export type FailureChart = components['schemas']['FailureChart'];
 export type FailurePoint = components['schemas']['FailurePoint'];
+export type FieldDocument = components['schemas']['FieldDocument'];
+export type FieldNulls = components['schemas']['FieldNulls'];
 export type FingerprintDocument = components['schemas']['FingerprintDocument'];
 export type FixBodyRequest = components['schemas']['FixBodyRequest'];
 export type FixDocument = components['schemas']['FixDocument'];
 export type FixList = components['schemas']['FixList'];
+export type FixProgramDocument = components['schemas']['FixProgramDocument'];
+export type FixProgramList = components['schemas']['FixProgramList'];
 export type FixRow = components['schemas']['FixRow'];
 export type FixSuggestionDocument = components['schemas']['FixSuggestionDocument'];
 export type FixSuggestionList = components['schemas']['FixSuggestionList'];
@@ -2735,6 +2912,7 @@ export type MatchTotal = components['schemas']['MatchTotal'];
 export type MaybeWhyBodyRequest = components['schemas']['MaybeWhyBodyRequest'];
 export type MessageDocument = components['schemas']['MessageDocument'];
 export type MuteDocument = components['schemas']['MuteDocument'];
+export type NamedField = components['schemas']['NamedField'];
 export type NamedText = components['schemas']['NamedText'];
 export type NeighbourIds = components['schemas']['NeighbourIds'];
 export type NewestFailingReplay = components['schemas']['NewestFailingReplay'];
@@ -2748,15 +2926,19 @@ export type OtherDraft = components['schemas']['OtherDraft'];
 export type OutcomeInGroup = components['schemas']['OutcomeInGroup'];
 export type PartitionCount = components['schemas']['PartitionCount'];
 export type PasswordBodyRequest = components['schemas']['PasswordBodyRequest'];
+export type PatchedBulkFixNameBodyRequest = components['schemas']['PatchedBulkFixNameBodyRequest'];
+export type PathDocument = components['schemas']['PathDocument'];
 export type PayloadDocument = components['schemas']['PayloadDocument'];
 export type PlaceDocument = components['schemas']['PlaceDocument'];
 export type PlanDocument = components['schemas']['PlanDocument'];
 export type PlanHeaders = components['schemas']['PlanHeaders'];
 export type PreviewCounts = components['schemas']['PreviewCounts'];
+export type PreviewWarning = components['schemas']['PreviewWarning'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemFinding = components['schemas']['ProblemFinding'];
 export type ProblemPosition = components['schemas']['ProblemPosition'];
 export type ProducedDocument = components['schemas']['ProducedDocument'];
+export type ProgramSuggestion = components['schemas']['ProgramSuggestion'];
 export type QueryCompletion = components['schemas']['QueryCompletion'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];
@@ -2786,6 +2968,7 @@ export type ResolvableGroup = components['schemas']['ResolvableGroup'];
 export type RestoreBodyRequest = components['schemas']['RestoreBodyRequest'];
 export type RunBodyRequest = components['schemas']['RunBodyRequest'];
 export type SampleDocument = components['schemas']['SampleDocument'];
+export type SampleValue = components['schemas']['SampleValue'];
 export type SaslDocument = components['schemas']['SaslDocument'];
 export type SavedSearchBodyRequest = components['schemas']['SavedSearchBodyRequest'];
 export type SavedSearchDocument = components['schemas']['SavedSearchDocument'];
@@ -2794,6 +2977,7 @@ export type SchedulerHealth = components['schemas']['SchedulerHealth'];
 export type SelectionBodyRequest = components['schemas']['SelectionBodyRequest'];
 export type SelectionDetail = components['schemas']['SelectionDetail'];
 export type SelectionDocument = components['schemas']['SelectionDocument'];
+export type SelectionFields = components['schemas']['SelectionFields'];
 export type SentAndSettled = components['schemas']['SentAndSettled'];
 export type SentChart = components['schemas']['SentChart'];
 export type SentPoint = components['schemas']['SentPoint'];
@@ -2816,6 +3000,7 @@ export type TargetDocument = components['schemas']['TargetDocument'];
 export type TaskCounts = components['schemas']['TaskCounts'];
 export type TaskDocument = components['schemas']['TaskDocument'];
 export type TaskTotals = components['schemas']['TaskTotals'];
+export type TemplateBodyRequest = components['schemas']['TemplateBodyRequest'];
 export type TextHealth = components['schemas']['TextHealth'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type TlsDocument = components['schemas']['TlsDocument'];

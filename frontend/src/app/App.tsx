@@ -21,6 +21,7 @@ const Record = lazy(() => import("../features/record/Record").then((module) => (
 const Fix = lazy(() => import("../features/fix/Fix").then((module) => ({ default: module.Fix })));
 const BulkFix = lazy(() => import("../features/bulkfix/BulkFix").then((module) => ({ default: module.BulkFix })));
 const BulkJob = lazy(() => import("../features/bulkfix/BulkJob").then((module) => ({ default: module.BulkJob })));
+const Fixes = lazy(() => import("../features/bulkfix/Fixes").then((module) => ({ default: module.Fixes })));
 const Replays = lazy(() => import("../features/replays/Replays").then((module) => ({ default: module.Replays })));
 const NewReplay = lazy(() => import("../features/replays/NewReplay").then((module) => ({ default: module.NewReplay })));
 const ReplayDetail = lazy(() =>
@@ -91,6 +92,7 @@ function SessionGate() {
           <Route path="/records" element={<Records />} />
           <Route path="/records/:id" element={<Record />} />
           <Route path="/records/:id/fix" element={<Fix />} />
+          <Route path="/fixes" element={<Fixes />} />
           <Route path="/bulk-fixes/new" element={<BulkFix />} />
           <Route path="/bulk-fixes/:id" element={<BulkJob />} />
           <Route path="/replays" element={<Replays />} />

@@ -246,7 +246,7 @@ function Breadcrumbs() {
   if (screen === "bulk-fixes" && rest)
     return (
       <span className={join("t2", styles.crumbs)}>
-        <Link to="/records">Records</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
+        <Link to="/fixes">Fixes</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
       </span>
     );
   const title =

@@ -2,6 +2,7 @@ const PATHS = {
   overview: "M2 2h5v7H2zM9 2h5v4H9zM2 11h5v3H2zM9 8h5v6H9z",
   groups: "M8 2 14 5 8 8 2 5ZM2 8l6 3 6-3M2 11l6 3 6-3",
   records: "M2 4h12M2 8h12M2 12h12",
+  fixes: "M3 13l.7-3L10.5 3.2l2.3 2.3L6 12.3 3 13ZM9 4.7 11.3 7",
   replays: "M13 8a5 5 0 1 1-1.6-3.7M13 2.2v3h-3",
   connectors: "M6 8h4M6 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0ZM14 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0Z",
   exports: "M8 2v7M5 6.5 8 9.5l3-3M2.5 11v2.5h11V11",

@@ -13,6 +13,7 @@ export const SCREENS: readonly Screen[] = [
   { to: "/", label: "Overview", icon: "overview", key: "d" },
   { to: "/groups", label: "Groups", icon: "groups", key: "g" },
   { to: "/records", label: "Records", icon: "records", key: "r" },
+  { to: "/fixes", label: "Fixes", icon: "fixes", key: "f" },
   { to: "/replays", label: "Replays", icon: "replays", key: "j" },
   { to: "/connectors", label: "Connectors", icon: "connectors", key: "c" },
   { to: "/exports", label: "Exports", icon: "exports", key: "e" },

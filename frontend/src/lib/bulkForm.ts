@@ -43,6 +43,29 @@ export function programOf(rows: readonly FormRow[]): string {
   return lines.length === 0 ? "" : `[${lines.join(",")}]`;
 }
 
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const MARK = "\u0000"; // before a number that is kept as text; no typed text has it
+
+/** The lines of a program that `programOf` wrote, numbers as they were typed; one open line for any other text. */
+export function rowsOf(program: string): FormRow[] {
+  const lines = parse(
+    program.replace(TOKEN, (token) => (token.startsWith('"') ? token : JSON.stringify(MARK + token))),
+  );
+  if (!Array.isArray(lines) || lines.length === 0) return [freshRow(0)];
+  return (lines as (Record<string, unknown> & Partial<Pick<FormRow, "act" | "when" | "to">>)[]).map((line, id) => {
+    const { act = "set", when = "always", to = "number" } = line;
+    const value = act === "set" ? typed(line.value) : ((line.value as string | undefined) ?? "");
+    return { id, act, name: (line.path ?? line.name ?? "") as string, value, when, to };
+  });
+}
+
+/** A value as it would be typed: text without quotes, unless it would be taken for JSON. */
+function typed(value: unknown): string {
+  if (value === undefined) return "";
+  if (typeof value === "string" && !value.startsWith(MARK) && parse(value) === undefined) return value;
+  return JSON.stringify(value).replace(/"\\u0000([^"]*)"/g, "$1");
+}
+
 function line({ act, name, value, when, to }: FormRow): string {
   const fields: [string, string][] = [["act", JSON.stringify(act)]];
   if (act === "set_header" || act === "unset_header") fields.push(["name", JSON.stringify(name)]);

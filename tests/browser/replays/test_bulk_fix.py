@@ -47,7 +47,10 @@ def test_records_with_a_null_column_are_fixed_in_bulk_by_jq(page: Page, product:
     expect(page.get_by_role("alert")).to_contain_text("jq, line 1, column")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(PROGRAM)
-    expect(page.get_by_test_id("preview-counts")).to_have_text(f"{count} changed, 0 untouched, 0 invalid")
+    for name, many in {"matched": count, "changed": count, "untouched": 0, "invalid": 0}.items():
+        expect(page.get_by_test_id(f"preview-{name}")).to_have_text(f"{many}{name}")
+    expect(page.get_by_role("list", name="Warnings")).to_have_count(0)
+    expect(page.get_by_test_id("field").first).to_have_attribute("data-path", "properties.gap")
     expect(page.get_by_test_id("sample")).to_have_count(20)
     expect(page.get_by_label("Value after").first).to_contain_text('"gap":0')
     fits_everywhere(page, "bulk-fix")

@@ -1,20 +1,36 @@
 import { useDebouncedValue } from "@mantine/hooks";
-import { Checkbox } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { Suspense, lazy, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { useBulkPreview, useStartBulkFix, type BulkKind, type BulkPreview } from "../../api/bulkFixes";
+import {
+  useBulkPreview,
+  useSelectionFields,
+  useStartBulkFix,
+  type BulkKind,
+  type BulkPreview,
+  type FixProgram,
+} from "../../api/bulkFixes";
 import { newIdempotencyKey, useSelection } from "../../api/replays";
-import { useMayEdit } from "../../api/session";
-import { freshRow, programOf, type FormRow } from "../../lib/bulkForm";
-import { count, plural } from "../../lib/format";
+import type { Selection } from "../../api/replayTypes";
+import { useMayEdit, useMayNotRead } from "../../api/session";
+import { freshRow, programOf, rowsOf, type FormRow } from "../../lib/bulkForm";
+import { pathText, rewritten, rewrittenRows, withField, type Path } from "../../lib/fieldPaths";
+import { plural } from "../../lib/format";
 import { selectionName } from "../../lib/naming";
-import { Button } from "../../ui/controls";
+import { Button, LinkButton } from "../../ui/controls";
 import { TabRow } from "../../ui/TabRow";
 import { SkeletonRows, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./BulkFix.module.css";
+import { DiscardDrafts } from "./DiscardDrafts";
+import { FieldBrowser } from "./FieldBrowser";
 import { FileFix } from "./FileFix";
 import { FormRows } from "./FormRows";
+import { PreviewSummary } from "./PreviewSummary";
+import type { Insertion } from "./ProgramEditor";
+import { ProgramHistory } from "./ProgramHistory";
+import programStyles from "./Programs.module.css";
+import { ProgramTemplates } from "./ProgramTemplates";
 import { Samples } from "./Samples";
 
 const ProgramEditor = lazy(() => import("./ProgramEditor"));
@@ -28,24 +44,25 @@ const TABS = [
 const HINTS = {
   jq: (
     <>
-      The program gets one record’s value as <code>.</code> and gives the new one, such as <code>.gap //= 0</code>. What{" "}
-      <code>select</code> leaves out is untouched.
+      The program gets one record’s value as <code>.</code> and gives the new one, such as{" "}
+      <code>.properties.gap //= 0</code>. What <code>select</code> leaves out is untouched.
     </>
   ),
   patch: (
     <>
-      Operations of RFC 6902, such as <code>{'[{"op": "replace", "path": "/gap", "value": 0}]'}</code>. A{" "}
+      Operations of RFC 6902, such as <code>{'[{"op": "replace", "path": "/properties/gap", "value": 0}]'}</code>. A{" "}
       <code>test</code> that does not hold leaves the record untouched.
     </>
   ),
 };
 
-/** What would one change do to all of these records? */
+/** The screen for one change of all records of a selection. */
 export function BulkFix() {
   const [params] = useSearchParams();
   const id = params.get("selection") ?? "";
   const selection = useSelection(id);
   const may = useMayEdit();
+  const unread = useMayNotRead();
   useTitle("Fix in bulk");
   if (id === "")
     return (
@@ -67,101 +84,147 @@ export function BulkFix() {
         )}
       </Panel>
     );
-  const { count: many, title } = selection.data;
+  const { id: pk, count: many, title } = selection.data;
   return (
     <>
       <PageHead
-        title={`Fix ${plural(many, "record")} in bulk`}
-        note={`${selectionName(selection.data.id)}: ${title}. Changed records become your drafts. Other records stay byte for byte the same.`}
+        title={
+          <div className="row">
+            <h1>Fix {plural(many, "record")} in bulk</h1>
+            <Chip tone="accent">Nothing is written to Kafka</Chip>
+          </div>
+        }
+        note={`${selectionName(pk)}: ${title}. Changed records become your drafts. Other records stay byte for byte the same.`}
       >
-        <Chip tone="accent">Nothing is written to Kafka</Chip>
+        <DiscardDrafts of={{ selection: pk }} name={selectionName(pk)} />
       </PageHead>
-      {!may.allowed && (
-        <Panel>
-          <Notice title="Nothing can be fixed here">{may.reason}.</Notice>
-        </Panel>
-      )}
-      <div hidden={!may.allowed}>
-        <Editing selection={selection.data.id} many={many} />
-      </div>
+      <ChangePanel selection={selection.data} allowed={may.allowed} reads={!unread} reason={may.reason} />
     </>
   );
 }
 
-function Editing({ selection, many }: { selection: number; many: number }) {
+function ChangePanel({
+  selection,
+  allowed,
+  reads,
+  reason,
+}: {
+  selection: Selection;
+  /** The person may make drafts, and may see content. */
+  allowed: boolean;
+  reads: boolean;
+  reason: string;
+}) {
   const [tab, setTab] = useState<BulkKind | "file">("jq");
   const [texts, setTexts] = useState({ jq: "", patch: "" });
   const [rows, setRows] = useState<FormRow[]>([freshRow(0)]);
+  const [edition, setEdition] = useState(0); // of the editor's text, where it was not typed
+  const [insertion, setInsertion] = useState<Insertion | null>(null);
   const kind = tab === "file" ? "jq" : tab;
   const program = tab === "file" ? "" : tab === "fields" ? programOf(rows) : texts[tab];
   const [settled] = useDebouncedValue(program, QUIET_MS);
-  const body = { selection, kind, program: settled === program ? program : "" };
+  const body = { selection: selection.id, kind, program: allowed && settled === program ? program : "" };
   const preview = useBulkPreview(body);
   const blank = program.trim() === "";
   const current = !blank && settled === program && !preview.isPlaceholderData ? preview : null;
+  const shown = blank || current?.isError ? undefined : preview.data;
+  const { data: fields } = useSelectionFields(selection.id, reads);
+  const setText = (of: "jq" | "patch", text: string) => {
+    setTexts((before) => ({ ...before, [of]: text }));
+    setEdition((before) => before + 1);
+  };
+  const use = ({ kind: of, program: text }: Pick<FixProgram, "kind" | "program">) => {
+    if (of === "offline") return;
+    if (of === "fields") setRows(rowsOf(text));
+    else setText(of, text);
+    setTab(of);
+  };
+  const insert = (path: Path) => {
+    if (tab === "fields") setRows((before) => withField(before, path, freshRow(nextId(before))));
+    else if (tab !== "file") setInsertion({ text: pathText(path, tab) });
+  };
+  const replacePath = (from: Path, to: Path) => {
+    if (tab === "fields") setRows((before) => rewrittenRows(before, from, to));
+    else if (tab !== "file") setText(tab, rewritten(texts[tab], tab, from, to));
+  };
+  const suggested = tab === "jq" ? (fields?.suggestions ?? []) : [];
   return (
-    <>
-      <Panel label="Change">
-        <TabRow inset value={tab} items={TABS} onChange={(next) => setTab(next as BulkKind | "file")} />
-        <div className={styles.editing}>
-          {(tab === "jq" || tab === "patch") && (
-            <>
-              <p className="s t3">{HINTS[tab]}</p>
-              <Suspense fallback={<SkeletonRows rows={3} height={16} />}>
-                <ProgramEditor
-                  key={tab}
-                  kind={tab}
-                  text={texts[tab]}
-                  onChange={(text) => setTexts((before) => ({ ...before, [tab]: text }))}
-                />
-              </Suspense>
-            </>
-          )}
-          {tab === "fields" && <FormRows rows={rows} onChange={setRows} />}
-          {tab === "file" && <FileFix selection={selection} many={many} />}
-          {current?.error && (
-            <p className="s failed b" role="alert">
-              ✕ {current.error.message.replace(/^program: /, "")}
-            </p>
+    <div className={styles.columns}>
+      <FieldBrowser
+        selection={selection}
+        enabled={reads}
+        after={shown?.nulls ?? []}
+        onInsert={allowed && tab !== "file" ? insert : undefined}
+      />
+      <div className={styles.work}>
+        {!allowed && (
+          <Panel>
+            <Notice title="Nothing can be fixed here">{reason}.</Notice>
+          </Panel>
+        )}
+        <div hidden={!allowed}>
+          <Panel label="Change">
+            <TabRow inset value={tab} items={TABS} onChange={(next) => setTab(next as BulkKind | "file")} />
+            <div className={styles.editing}>
+              {(tab === "jq" || tab === "patch") && (
+                <>
+                  <p className="s t3">{HINTS[tab]}</p>
+                  <Suspense fallback={<SkeletonRows rows={3} height={16} />}>
+                    <ProgramEditor
+                      key={`${tab} ${edition}`}
+                      kind={tab}
+                      text={texts[tab]}
+                      insertion={insertion}
+                      onChange={(text) => setTexts((before) => ({ ...before, [tab]: text }))}
+                    />
+                  </Suspense>
+                </>
+              )}
+              {tab === "fields" && <FormRows rows={rows} onChange={setRows} />}
+              {tab === "file" && <FileFix selection={selection.id} many={selection.count} />}
+              {current?.error && (
+                <p className="s failed b" role="alert">
+                  ✕ {current.error.message.replace(/^program: /, "")}
+                </p>
+              )}
+              {suggested.length > 0 && (
+                <ul className={programStyles.suggested} aria-label="Suggested programs">
+                  {suggested.map((one) => (
+                    <li key={one.program}>
+                      <LinkButton onClick={() => use({ kind: "jq", program: one.program })}>{one.title}</LinkButton>
+                      <span className="t3">{one.why}</span>
+                    </li>
+                  ))}
+                </ul>
+              )}
+              {tab !== "file" && <ProgramTemplates enabled={reads} kind={kind} program={program} onUse={use} />}
+              <ProgramHistory selection={selection.id} enabled={reads} program={program} onUse={use} />
+            </div>
+            {shown && tab !== "file" && (
+              <PreviewSummary preview={shown} many={selection.count} old={!current} onReplacePath={replacePath} />
+            )}
+          </Panel>
+          {tab !== "file" && !current?.isError && <PreviewPanel preview={shown} blank={blank} old={!current} />}
+          {tab !== "file" && (
+            <MakeDrafts
+              key={`${kind} ${program}`}
+              body={{ selection: selection.id, kind, program }}
+              ready={current?.isSuccess ? current.data : undefined}
+              blank={blank}
+              failed={current?.isError === true}
+            />
           )}
         </div>
-      </Panel>
-      {tab !== "file" && (
-        <Previewed
-          preview={blank ? undefined : preview.data}
-          blank={blank}
-          old={current === null || preview.isError}
-          failed={current?.isError === true}
-          many={many}
-        />
-      )}
-      {tab !== "file" && (
-        <Apply
-          key={`${kind} ${program}`}
-          body={{ selection, kind, program }}
-          ready={current?.isSuccess ? current.data : undefined}
-          blank={blank}
-          failed={current?.isError === true}
-        />
-      )}
-    </>
+      </div>
+    </div>
   );
 }
 
-function Previewed({
-  preview,
-  blank,
-  old,
-  failed,
-  many,
-}: {
-  preview: BulkPreview | undefined;
-  blank: boolean;
-  old: boolean;
-  failed: boolean;
-  many: number;
-}) {
-  if (failed) return null;
+function nextId(rows: readonly FormRow[]): number {
+  return Math.max(-1, ...rows.map((row) => row.id)) + 1;
+}
+
+function PreviewPanel({ preview, blank, old }: { preview: BulkPreview | undefined; blank: boolean; old: boolean }) {
   return (
     <Panel
       className={styles.gap}
@@ -174,7 +237,6 @@ function Previewed({
           )}
         </>
       }
-      aside={preview && <Counts preview={preview} many={many} />}
     >
       {blank ? (
         <Notice title="Nothing is changed yet">
@@ -191,17 +253,8 @@ function Previewed({
   );
 }
 
-function Counts({ preview: { counts, counted_all: all }, many }: { preview: BulkPreview; many: number }) {
-  return (
-    <span className="s" role="status" data-testid="preview-counts">
-      {all ? "" : `Of the first ${count(counts.matched)} of ${count(many)}: `}
-      <b className="passed">{count(counts.changed)} changed</b>, {count(counts.untouched)} untouched,{" "}
-      <span className={counts.invalid > 0 ? "failed b" : undefined}>{count(counts.invalid)} invalid</span>
-    </span>
-  );
-}
-
-function Apply({
+/** Starts the bulk fix, under a name if one is given. */
+function MakeDrafts({
   body,
   ready,
   blank,
@@ -215,6 +268,7 @@ function Apply({
   const navigate = useNavigate();
   const start = useStartBulkFix();
   const [replace, setReplace] = useState(false);
+  const [name, setName] = useState("");
   const key = useRef(newIdempotencyKey());
   const none = ready?.counted_all && ready.counts.changed === 0 ? "No record would change" : undefined;
   const barred = blank
@@ -227,7 +281,7 @@ function Apply({
   const words = ready?.counted_all ? `Make ${plural(ready.counts.changed, "draft")}` : "Make drafts";
   const go = () =>
     start.mutate(
-      { body: { ...body, replace }, key: key.current },
+      { body: { ...body, replace, name: name.trim() }, key: key.current },
       { onSuccess: ({ id }) => void navigate(`/bulk-fixes/${id}`), onError: () => (key.current = newIdempotencyKey()) },
     );
   return (
@@ -237,6 +291,14 @@ function Apply({
         label="Replace my existing drafts"
         checked={replace}
         onChange={(event) => setReplace(event.currentTarget.checked)}
+      />
+      <TextInput
+        size="xs"
+        aria-label="Name of the bulk fix"
+        placeholder="Name, such as Fill gap"
+        maxLength={100}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
       />
       <span className="sp" />
       {barred && <span className="s t3">{barred}</span>}

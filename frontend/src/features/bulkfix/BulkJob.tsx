@@ -1,39 +1,22 @@
-import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
-import {
-  UNFINISHED,
-  useBulkAct,
-  useBulkFix,
-  useBulkSelection,
-  type BulkFix,
-  type BulkStatus,
-} from "../../api/bulkFixes";
+import { UNFINISHED, useBulkAct, useBulkFix, useBulkSelection, type BulkFix } from "../../api/bulkFixes";
 import { useMaySend } from "../../api/health";
 import { newIdempotencyKey } from "../../api/replays";
 import { useMayNotRead, useMayWrite } from "../../api/session";
 import { count, dateTime, plural } from "../../lib/format";
 import { bulkFixName, selectionName } from "../../lib/naming";
-import type { Tone } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
-import { ConfirmDialog } from "../../ui/Dialog";
 import { SkeletonRows, Chip, Facts, Meter, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { Rehearsal } from "../fix/Rehearsal";
+import { BULK_STATUS } from "./bulkStatus";
 import styles from "./BulkFix.module.css";
+import { KINDS } from "./kinds";
+import { RenameBulkFix } from "./RenameBulkFix";
+import { UndoBulkFix } from "./UndoBulkFix";
 
-const STATUS: Record<BulkStatus, { label: string; tone: Tone }> = {
-  previewed: { label: "Not started", tone: "plain" },
-  running: { label: "Changing", tone: "accent" },
-  done: { label: "Drafts made", tone: "passed" },
-  failed: { label: "Failed", tone: "failed" },
-  cancelled: { label: "Cancelled", tone: "warn" },
-  undoing: { label: "Undoing", tone: "accent" },
-  undone: { label: "Undone", tone: "plain" },
-};
-const KINDS = { jq: "jq program", patch: "JSON Patch", fields: "form", offline: "edited file" };
-
-/** How far is this bulk fix, what came of it, and what can be done with it? */
+/** The screen of one bulk fix: its progress, its result, and what can be done with it. */
 export function BulkJob() {
   const { id = "" } = useParams();
   const { data, error } = useBulkFix(id);
@@ -50,13 +33,13 @@ export function BulkJob() {
         )}
       </Panel>
     );
-  return <Shown bulk={data} />;
+  return <BulkFixDetails bulk={data} />;
 }
 
-function Shown({ bulk }: { bulk: BulkFix }) {
+function BulkFixDetails({ bulk }: { bulk: BulkFix }) {
   const { zone } = useZone();
   const { counts, selection, status } = bulk;
-  const { label, tone } = STATUS[status];
+  const { label, tone } = BULK_STATUS[status];
   const busy = UNFINISHED.has(status);
   const unread = useMayNotRead();
   const figures = [
@@ -72,12 +55,14 @@ function Shown({ bulk }: { bulk: BulkFix }) {
         title={
           <div className="row">
             <h1>Bulk fix {bulkFixName(bulk.id)}</h1>
+            {bulk.name && <span className="t2">“{bulk.name}”</span>}
             <Chip tone={tone}>{label}</Chip>
+            <RenameBulkFix bulk={bulk} />
           </div>
         }
         note={`${selectionName(selection.id)}: ${selection.title}. By ${bulk.author ?? "somebody"}, ${dateTime(bulk.created_at, zone)}.`}
       >
-        <Acts bulk={bulk} />
+        <BulkFixActions bulk={bulk} />
       </PageHead>
       {status === "failed" && <Strip tone="failed">{bulk.trouble} No drafts were kept.</Strip>}
       {status === "done" && bulk.trouble !== "" && <Strip tone="warn">{bulk.trouble}</Strip>}
@@ -171,20 +156,19 @@ function Shown({ bulk }: { bulk: BulkFix }) {
   );
 }
 
-function Acts({ bulk }: { bulk: BulkFix }) {
+function BulkFixActions({ bulk }: { bulk: BulkFix }) {
   const may = useMayWrite();
   const send = useMaySend();
   const navigate = useNavigate();
   const act = useBulkAct(bulk.id);
   const freeze = useBulkSelection(bulk.id);
-  const [asking, setAsking] = useState(false);
   const stop = may.allowed ? undefined : may.reason;
   const none = bulk.drafts === 0 ? "It has no drafts left" : undefined;
   const plan = () =>
     freeze.mutate(newIdempotencyKey(), { onSuccess: ({ id }) => void navigate(`/replays/new?selection=${id}`) });
   return (
     <>
-      {(act.error ?? freeze.error) && !asking && (
+      {(act.error ?? freeze.error) && (
         <span className="s failed" role="alert">
           {(act.error ?? freeze.error)?.message}
         </span>
@@ -194,32 +178,12 @@ function Acts({ bulk }: { bulk: BulkFix }) {
           Cancel
         </Button>
       )}
-      {(bulk.status === "done" || bulk.status === "cancelled") && (
-        <Button barred={stop ?? none} onClick={() => setAsking(true)}>
-          Undo…
-        </Button>
-      )}
+      <UndoBulkFix bulk={bulk} />
       {(bulk.status === "done" || bulk.status === "cancelled") && (
         <Button kind="primary" barred={send.allowed ? none : send.reason} busy={freeze.isPending} onClick={plan}>
           Plan the replay of {plural(bulk.drafts, "record")}
         </Button>
       )}
-      <ConfirmDialog
-        open={asking}
-        title={`Undo ${bulkFixName(bulk.id)}?`}
-        confirmLabel={`Throw ${plural(bulk.drafts, "draft")} away`}
-        cancelLabel="Keep them"
-        danger
-        busy={act.isPending}
-        error={act.error?.message ?? null}
-        onClose={() => setAsking(false)}
-        onConfirm={() => act.mutate("undo", { onSuccess: () => setAsking(false) })}
-      >
-        {bulk.replaced > 0
-          ? `${plural(bulk.replaced, "draft")} that it replaced ${bulk.replaced === 1 ? "comes" : "come"} back. `
-          : ""}
-        Records already sent are not affected.
-      </ConfirmDialog>
     </>
   );
 }

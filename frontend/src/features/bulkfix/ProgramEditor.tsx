@@ -23,19 +23,29 @@ const THEME = [
   }),
   syntaxHighlighting(HighlightStyle.define([{ tag: [tags.number, tags.bool, tags.null], color: "var(--accent)" }])),
 ];
-const EXAMPLES = { jq: ".gap //= 0", patch: '[{"op": "replace", "path": "/gap", "value": 0}]' };
+const EXAMPLES = { jq: ".properties.gap //= 0", patch: '[{"op": "replace", "path": "/properties/gap", "value": 0}]' };
+
+/** Text to be written where the cursor is. A new object is written once. */
+export interface Insertion {
+  text: string;
+}
 
 /** The program as it is typed. */
 export default function ProgramEditor({
   kind,
   text,
+  insertion,
   onChange,
 }: {
   kind: "jq" | "patch";
+  /** The text to begin with: another one needs another key. */
   text: string;
+  insertion: Insertion | null;
   onChange: (text: string) => void;
 }) {
   const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(null);
+  const written = useRef(insertion);
   const report = useRef(onChange);
   const first = useRef(text);
   useEffect(() => {
@@ -66,8 +76,15 @@ export default function ProgramEditor({
         ],
       }),
     });
+    view.current = made;
     made.focus();
     return () => made.destroy();
   }, [kind]);
+  useEffect(() => {
+    if (!insertion || insertion === written.current || !view.current) return;
+    written.current = insertion;
+    view.current.dispatch(view.current.state.replaceSelection(insertion.text));
+    view.current.focus();
+  }, [insertion]);
   return <div ref={host} />;
 }

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import bulk_fixes, record_batches
-from dlqadmin.replays.fixes.bulk_fixes import BulkFixRequest
+from dlqadmin.replays.fixes.previews import BulkFixRequest
 from dlqadmin.replays.models import BulkFix, Fix
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import RequestKey

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.replays.fixes import bulk_fixes, bulk_views, file_fixes, record_batches
+from dlqadmin.replays.fixes import bulk_fixes, bulk_views, file_fixes, previews, record_batches
 from dlqadmin.replays.fixes.bulk_fixes import BULK_FIXES
 from dlqadmin.replays.fixes.record_changes import changer
 from dlqadmin.replays.models import BulkFix, Fix
@@ -263,8 +263,8 @@ def test_no_more_records_are_named_than_any_database_takes(
 def test_a_slow_program_is_shown_on_less_and_run_in_smaller_parts(
     as_operator: APIClient, indexed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk_fixes, "TRY_S", 0.0)
-    monkeypatch.setattr(bulk_fixes, "COUNT_S", 0.0)
+    monkeypatch.setattr(previews, "TRY_S", 0.0)
+    monkeypatch.setattr(previews, "COUNT_S", 0.0)
     body = {"selection": selected(as_operator), "kind": "jq", "program": GAP}
     shown = post(as_operator, "bulk-fixes/preview", body, expect=200)
     assert len(shown["sample"]) == 1

@@ -12,8 +12,8 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import bulk_fixes, drafts
-from dlqadmin.replays.fixes.bulk_fixes import BulkFixRequest
 from dlqadmin.replays.fixes.drafts import DraftChange
+from dlqadmin.replays.fixes.previews import BulkFixRequest
 from dlqadmin.replays.items.item_rows import Loaded, load
 from dlqadmin.replays.items.messages import stamped
 from dlqadmin.replays.plans import planner
