@@ -31,7 +31,7 @@ from engine.config.topic import CONFIG_TOPIC_CONFIG, TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.mirror.options import SOURCE, read_mirror
 from engine.errors import ConfigError, EngineError
-from engine.herder.connectors import Connectors
+from engine.herder.config_topic import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets

@@ -22,11 +22,11 @@ from engine.errors import ConfigError
 from engine.kafka.client_options import client_problems
 from engine.leases import ConnectorKind, Delivery
 from engine.record.stage import Stage, StageType
+from engine.steps.connector_stages import sink_stages, source_stages, stream_stages
 from engine.steps.handlers import handler_problems
 from engine.steps.processors import processor_problems
 from engine.steps.registry import step_problems
 from engine.steps.secrets import given_secrets
-from engine.steps.stages import sink_stages, source_stages, stream_stages
 from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.plan import ConnectorPlan
 from engine.tasks.source_support import ignored_options, support_problems

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from engine.errors import EngineError, RetriableError
+from engine.herder.config_topic import Connectors
 from engine.herder.connector_problems import ConnectorProblems
-from engine.herder.connectors import Connectors
 from engine.herder.fencing_rounds import FencingRound, has_old_work_ended, needed_rounds
 from engine.herder.state import HerderSettings, HerderState
 from engine.ports import Fence

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from engine.config.topic import ConnectorState, TargetState, TaskEntry
 from engine.errors import RetriableError
 from engine.herder.assignment import next_generation, source_generation
+from engine.herder.config_topic import Connectors
 from engine.herder.connector_problems import ConnectorProblems
-from engine.herder.connectors import Connectors
 from engine.herder.discovery import Discovery
 from engine.herder.state import HerderSettings
 from engine.herder.timer import Timer

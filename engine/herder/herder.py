@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from engine.config.topic import TargetState
 from engine.errors import EngineError, GenerationFenced, NotFound, NotLeading, RequestConflict
 from engine.herder import fold
+from engine.herder.config_topic import Connectors
 from engine.herder.connector_problems import ConnectorProblems
-from engine.herder.connectors import Connectors
 from engine.herder.fencing import FencingRunner
 from engine.herder.generations import GenerationCheck
 from engine.herder.initial_connectors import InitialConnectors

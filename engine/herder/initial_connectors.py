@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.config.options import strip_values
 from engine.config.topic import ConfigState
-from engine.herder.connectors import Connectors
+from engine.herder.config_topic import Connectors
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from engine.config.topic import Leader
 from engine.errors import AbortableError, EngineError, FatalError, GenerationFenced, ProduceFailed, RetriableError
 from engine.exactly_once.buffered import BufferedRecord, CollectingProducer
-from engine.herder.connectors import Connectors
+from engine.herder.config_topic import Connectors
 from engine.ports import Election, TransactionalProducer
 
 # How long a leader stays in office while the group has no place for it, for example after the restart of a broker.

@@ -16,7 +16,7 @@ import msgspec
 
 from engine.config.topic import ConnectorState, TargetState
 from engine.errors import BadRequest, EngineError, GenerationFenced, NotLeading, RequestConflict, RetriableError
-from engine.herder.connectors import Connectors
+from engine.herder.config_topic import Connectors
 from engine.herder.fencing import FencingRunner
 from engine.herder.fencing_rounds import needed_round
 from engine.herder.positions import GroupOffsets

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from engine.errors import LeaseLost, RetriableError
-from engine.herder.connectors import Connectors
+from engine.herder.config_topic import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets

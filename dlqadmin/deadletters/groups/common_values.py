@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import orjson
 
+from dlqadmin.deadletters.groups.fingerprint_counts import by_fingerprint
 from dlqadmin.deadletters.groups.samples import SampledLetter, newest
-from dlqadmin.deadletters.groups.shares import by_fingerprint
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut

@@ -14,7 +14,7 @@ from dlqadmin.deadletters.groups.documents import (
     HoleDocument,
     RegroupingDocument,
 )
-from dlqadmin.deadletters.groups.shares import by_fingerprint
+from dlqadmin.deadletters.groups.fingerprint_counts import by_fingerprint
 from dlqadmin.deadletters.models import Fingerprint, Group, GroupActivity, Regrouping, RegroupingMove
 from dlqadmin.deadletters.search.documents import GroupLink
 from dlqadmin.deadletters.search.filters import Filters

@@ -14,8 +14,8 @@ from engine.config.worker import WorkerConfig
 from engine.connectors.kafka.options import topic_problems, with_plain_headers, writing
 from engine.leases import Delivery
 from engine.record.stage import Stage, StageType
+from engine.steps.connector_stages import converter_stages, transform_stages
 from engine.steps.registry import step_problems
-from engine.steps.stages import converter_stages, transform_stages
 
 OUTPUT = "output"  # name of the stages of output converters
 

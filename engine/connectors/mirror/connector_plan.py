@@ -25,7 +25,7 @@ from engine.connectors.mirror.options import (
 from engine.kafka.client_options import client_problems
 from engine.leases import Delivery
 from engine.record.stage import Stage, StageType
-from engine.steps.stages import produce_stage, transform_stages
+from engine.steps.connector_stages import produce_stage, transform_stages
 from engine.tasks.source_support import source_delivery
 
 UNCOMMITTED = (

@@ -12,7 +12,7 @@ from engine.connectors.mirror.assignment import assigned_partitions
 from engine.connectors.mirror.client_options import MirrorClients, has_positions_group, mirror_clients
 from engine.connectors.mirror.clients import MirrorConsumer, OffsetTrackingProducer, OffsetTrackingTransactional
 from engine.connectors.mirror.cluster_admin import MirrorAdmin
-from engine.connectors.mirror.commit_refresh import CommitRefresh
+from engine.connectors.mirror.idle_commits import CommitRefresh
 from engine.connectors.mirror.naming import policy_of
 from engine.connectors.mirror.options import SINK
 from engine.connectors.mirror.progress_reports import ProgressReporter

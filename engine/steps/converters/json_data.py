@@ -14,8 +14,8 @@ from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.scalars import crowded
 from engine.steps.converters.text import DAY_MS, EPOCH
-from engine.steps.defaults import default_of
 from engine.steps.java.numbers import long_of, narrow, shortest_float32
+from engine.steps.schema_defaults import default_of
 
 LOGICAL = "org.apache.kafka.connect.data."
 Reader = Callable[[Any], Any]

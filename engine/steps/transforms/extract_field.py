@@ -11,8 +11,8 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.unread import read
-from engine.steps.defaults import default_of
 from engine.steps.options import checked
+from engine.steps.schema_defaults import default_of
 from engine.steps.transforms.field_path import shown, split_path
 from engine.steps.transforms.schemas import field_of
 from engine.steps.transforms.side import need_dict, side_of, with_side

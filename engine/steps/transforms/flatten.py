@@ -13,8 +13,8 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
-from engine.steps.defaults import default_of
 from engine.steps.per_schema import once_per_schema
+from engine.steps.schema_defaults import default_of
 from engine.steps.transforms.schemas import with_fields
 from engine.steps.transforms.side import need_dict, side_of, with_side
 

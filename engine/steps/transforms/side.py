@@ -9,8 +9,8 @@ import msgspec
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.defaults import default_of
 from engine.steps.per_schema import once_per_schema
+from engine.steps.schema_defaults import default_of
 
 _replace = msgspec.structs.replace
 

@@ -10,7 +10,7 @@ import orjson
 
 from engine.config.topic import ConfigState, KeyValue, fold_all
 from engine.errors import AbortableError, ConfigError, EngineError, GenerationFenced, RetriableError
-from engine.herder.connectors import Connectors
+from engine.herder.config_topic import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets

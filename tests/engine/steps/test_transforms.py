@@ -10,8 +10,8 @@ from engine.errors import ConfigError, TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.stage import StageType
+from engine.steps.connector_stages import sink_stages
 from engine.steps.registry import build_transform, step_problems
-from engine.steps.stages import sink_stages
 from tests.engine.steps.transforming import INT32, TEXT, struct
 
 OPTIONAL = Schema("INT64", optional=True)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from engine.connectors.mirror.commit_refresh import REMIND_S, CommitRefresh
+from engine.connectors.mirror.idle_commits import REMIND_S, CommitRefresh
 
 
 def test_each_task_of_an_idle_mirror_reminds_now_and_then() -> None:
