@@ -10,14 +10,14 @@ SOURCE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "ax
 RUN = """async (rules) => {
   const found = await axe.run(document, { resultTypes: ["violations"], ...(rules.length ? { runOnly: rules } : {}) });
   return found.violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .filter(({ impact }) => impact !== "minor")
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
 }"""
 OF_COLOUR = ("color-contrast", "link-in-text-block")
 
 
 def barriers(page: Page, rules: tuple[str, ...] = ()) -> list[str]:
-    """The serious and critical violations on the page as it is shown now, one for each element.
+    """The moderate, serious and critical violations on the page as it is shown now, one for each element.
 
     Without `rules`, axe-core checks all of its own.
     """

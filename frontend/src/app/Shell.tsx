@@ -78,7 +78,7 @@ export function Shell({ session, children }: { session: Session; children: React
 function EnvironmentBanner({ session }: { session: Session }) {
   const { data: health } = useHealth();
   return (
-    <div className={join(styles.environment, session.environment === "LOCAL" && styles.local)}>
+    <header className={join(styles.environment, session.environment === "LOCAL" && styles.local)}>
       <b>{session.environment}</b>
       <span>{session.cluster}</span>
       {health && (
@@ -91,7 +91,7 @@ function EnvironmentBanner({ session }: { session: Session }) {
       <span>
         You are <span className={styles.role}>{session.role ?? "without a role"}</span>
       </span>
-    </div>
+    </header>
   );
 }
 
@@ -202,7 +202,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
   const other = scheme === "dark" ? "light" : "dark";
   const name = session.username ?? "";
   return (
-    <div className={styles.top}>
+    <section className={styles.top} aria-label="Tools">
       <Breadcrumbs />
       <span className="sp" />
       <button type="button" className={styles.searchButton} onClick={onFind}>
@@ -236,7 +236,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
       ) : (
         <AccountButton name={name} onClick={() => setMenuWanted(true)} />
       )}
-    </div>
+    </section>
   );
 }
 
