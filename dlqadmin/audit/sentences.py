@@ -129,7 +129,8 @@ def outcome_of(entry: AuditEntry) -> Outcome:
 def _facts(entry: AuditEntry, detail: Detail) -> str:
     """Return the details that belong in the sentence."""
     if entry.object_type in ("user", "role", "group") and entry.action in ("changed", "created"):
-        facts = "; ".join(_change_text(name, change) for name, change in detail.items() if name != "username")
+        # PostgreSQL does not keep the order of the names.
+        facts = "; ".join(_change_text(name, change) for name, change in sorted(detail.items()) if name != "username")
     elif entry.object_type == "API token":
         scopes = detail.get("scopes")
         facts = f"{detail.get('name', '')} of {detail.get('owner', '')}"

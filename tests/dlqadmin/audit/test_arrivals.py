@@ -126,7 +126,7 @@ def test_users_changed_by_a_command_name_the_command(db: None, monkeypatch: pyte
     call_command("createsuperuser", "--noinput", username="root", email="root@example.com", verbosity=0)
     [(actor, sentence, _)] = sentences(type="user", object="root")
     assert actor == "manage.py createsuperuser"
-    assert sentence.startswith("created user root: email root@example.com; is active yes")
+    assert sentence == ("created user root: email root@example.com; is active yes; is staff yes; is superuser yes")
 
 
 def test_tokens_created_and_revoked_by_the_owner_the_admin_and_a_new_password(admin: Client, ada: User) -> None:
