@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,16 @@ from rest_framework.test import APIClient
 from dlqadmin.accounts import tokens
 from dlqadmin.accounts.models import ApiToken
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.groups import triage
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models import Group as DeadLetterGroup
+from dlqadmin.replays.jobs import controls
+from dlqadmin.replays.models import Replay
+from dlqadmin.replays.plans import approvals
 from tests.dlqadmin.conftest import PASSWORD, person, signed_in, token_of
+from tests.dlqadmin.deadletters.letters import NOW
+from tests.dlqadmin.fakes import FakeEngine
+from tests.dlqadmin.replays.planned import PLAN, planned
 
 pytestmark = pytest.mark.sql
 
@@ -184,3 +194,37 @@ def test_a_deactivated_user_fails_to_sign_in(ada: User) -> None:
     User.objects.filter(pk=ada.pk).update(is_active=False)
     _by_api("ada", PASSWORD)
     assert sentences(type="session", object="ada") == [("", "failed to sign in as ada", "failed")]
+
+
+def test_decisions_about_a_replay_its_group_and_its_connector(db: None, engine: FakeEngine) -> None:
+    replay = planned()
+    Replay.objects.update(plan={**replay.plan, "to_send": 3})
+    asker, approver = person("olga", "operator"), person("paul", "approver")
+    group = DeadLetterGroup.objects.get()
+    later = NOW + timedelta(minutes=1)
+    AuditEntry.objects.all().delete()
+    approvals.ask(replay, asker, "INC-7", PLAN, later)
+    approvals.approve(replay, approver, "checked", PLAN, later)
+    controls.cancel(replay, asker, "a mistake", later, wait=lambda seconds: None)
+    triage.resolve([group.pk], asker, "fixed upstream", later)
+    triage.assign([group.pk], asker, None, later)
+    engine.answer = 409, {"message": "rebalancing"}
+    assert signed_in(asker).post("/api/v1/connectors/c/pause", {"reason": "3 a.m."}).status_code == 409
+    assert signed_in(asker).get(f"/api/v1/dead-letters/{DeadLetter.objects.latest('pk').pk}").status_code == 200
+    rows = listed()
+    assert [(row["actor"], row["sentence"], row["reason"]) for row in rows] == [
+        ("olga", f"asked for approval of replay {replay}: 3 records", "INC-7"),
+        ("paul", f"approved replay {replay}: 3 records", "checked"),
+        ("olga", f"cancelled replay {replay}", "a mistake"),
+        ("olga", f"resolved group {group.pk}: fixed upstream", ""),
+        ("olga", f"assigned group {group.pk}: to nobody", ""),
+        ("olga", "paused connector c: refused: rebalancing", "3 a.m."),
+        ("olga", f"read dead letter {DeadLetter.objects.latest('pk')}: record", ""),
+    ]
+    assert [row["href"] for row in rows] == [
+        *([f"/replays/{replay.pk}"] * 3),
+        *([f"/groups/{group.pk}"] * 2),
+        "/connectors/c",
+        f"/records/{DeadLetter.objects.latest('pk').pk}",
+    ]
+    assert [row["outcome"] for row in rows] == [*["done"] * 5, "refused", "done"]
