@@ -18,7 +18,7 @@ from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.times import iso, parse_time
 
 SLICE = 1_000
-SCANNED = 10_000  # entries that one request checks for a text or an outcome, about a quarter of a second
+SCANNED = 10_000  # entries that one request checks for a text or an outcome, about a third of a second
 MAX_OPTIONS = 500
 Position = tuple[datetime, int]  # the time and the id of the last entry of a page
 
