@@ -19,6 +19,7 @@ from dlqadmin.audit.entries import record
 from dlqadmin.rest.current_request import current_request
 
 WATCHED = ("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser")
+ROLE = "role"  # a Django group; "group" is a group of dead letters
 COMMANDS = {"manage.py", "django-admin", "__main__.py"}
 _BEFORE = "_audit_before"  # the instance's row before it is saved
 
@@ -92,14 +93,14 @@ def _group_before(sender: Any, instance: Group, **kwargs: Any) -> None:
 def _group_saved(sender: Any, instance: Group, created: bool, **kwargs: Any) -> None:
     before = getattr(instance, _BEFORE, None)
     if created or before is None:
-        _note("created", "group", instance.name, {})
+        _note("created", ROLE, instance.name, {})
     elif before != instance.name:
-        _note("changed", "group", instance.name, {"name": {"before": before, "after": instance.name}})
+        _note("changed", ROLE, instance.name, {"name": {"before": before, "after": instance.name}})
 
 
 def _group_deleted(sender: Any, instance: Group, **kwargs: Any) -> None:
     members = User.objects.filter(groups=instance).order_by("username").values_list("username", flat=True)
-    _note("deleted", "group", instance.name, {"members": [*members]})
+    _note("deleted", ROLE, instance.name, {"members": [*members]})
 
 
 def _groups_changed(instance: User | Group, **kwargs: Any) -> None:
@@ -111,7 +112,7 @@ def _user_permissions_changed(instance: User | Permission, **kwargs: Any) -> Non
 
 
 def _group_permissions_changed(instance: Group | Permission, **kwargs: Any) -> None:
-    _relation_changed("group", Group, "permissions", Permission, _permission_names, instance, **kwargs)
+    _relation_changed(ROLE, Group, "permissions", Permission, _permission_names, instance, **kwargs)
 
 
 def _relation_changed(

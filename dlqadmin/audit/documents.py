@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dlqadmin.audit.links import href_of
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, Role
+from dlqadmin.audit.sentences import Outcome, outcome_of, reason_of, sentence_of
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
 
@@ -27,13 +29,19 @@ class SessionDocument(Document):
 
 
 class AuditDocument(Document):
-    """One action."""
+    """One action. `href` is the path of the screen that shows its object; null if there is none."""
 
     id: int
     at: Time
     actor: str
     action: str
     object: str
+    object_type: str
+    object_id: str
+    sentence: str
+    reason: str
+    outcome: Outcome
+    href: str | None
     detail: dict[str, Any]
     digest: str
     seq: int | None
@@ -42,10 +50,22 @@ class AuditDocument(Document):
 
 
 class AuditPage(Document):
-    """Actions, newest first."""
+    """Actions, newest first.
+
+    A search stops after a number of entries. `searched_to` is then the time of the last one; `next` continues.
+    """
 
     results: list[AuditDocument]
     next: str | None
+    searched_to: Time | None
+
+
+class AuditOptions(Document):
+    """The actors, actions and types of objects in the audit trail."""
+
+    actors: list[str]
+    actions: list[str]
+    types: list[str]
 
 
 # The fields of a detail that contain or cite content of records, or reveal it.
@@ -62,6 +82,12 @@ def audit_document(entry: AuditEntry, *, payload_reader: bool) -> AuditDocument:
         actor=entry.actor,
         action=entry.action,
         object=f"{entry.object_type} {entry.object_id}",
+        object_type=entry.object_type,
+        object_id=entry.object_id,
+        sentence=sentence_of(entry, detail),
+        reason=reason_of(detail),
+        outcome=outcome_of(entry),
+        href=href_of(entry),
         detail=detail,
         digest=entry.digest,
         seq=entry.seq,

@@ -7,6 +7,8 @@ from django.utils import timezone
 
 from dlqadmin.audit.permissions import PERMISSIONS
 
+READ = "read payload"  # the action of the entries that most readers of the trail leave out
+
 
 class AuditEntry(models.Model):
     """One action of a person.
@@ -29,9 +31,14 @@ class AuditEntry(models.Model):
     class Meta:
         verbose_name_plural = "audit entries"
         indexes = [
-            models.Index(fields=["object_type", "object_id", "-id"], name="audit_by_object"),
             models.Index(fields=["id"], condition=Q(seq=None), name="audit_unsealed"),
-            models.Index(fields=["at"], name="audit_by_time"),
+            # The list's order is (at, id), descending. Each filter by a column has an index in this order.
+            models.Index(fields=["at", "id"], name="audit_by_time"),
+            models.Index(fields=["at", "id"], condition=~Q(action=READ), name="audit_without_reads"),
+            models.Index(fields=["actor", "at", "id"], name="audit_by_actor"),
+            models.Index(fields=["action", "at", "id"], name="audit_by_action"),
+            models.Index(fields=["object_type", "at", "id"], name="audit_by_type"),
+            models.Index(fields=["object_id", "at", "id"], name="audit_by_object"),
         ]
 
     def __str__(self) -> str:

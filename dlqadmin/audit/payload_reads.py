@@ -11,9 +11,9 @@ from django.db import DatabaseError, transaction
 from rest_framework.exceptions import APIException
 
 from dlqadmin.audit.entries import record
+from dlqadmin.audit.models import READ
 from dlqadmin.rest.current_request import client_address, current_request
 
-READ = "read payload"
 ONE_ENTRY_S = 300  # a repeated read within this time adds no entry; each web process counts separately
 
 

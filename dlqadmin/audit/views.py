@@ -14,20 +14,33 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import AllowAny
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit import entry_lines, queries
-from dlqadmin.audit.documents import AuditPage, SessionDocument, audit_document
+from dlqadmin.audit.documents import AuditOptions, AuditPage, SessionDocument
 from dlqadmin.audit.entries import record
+from dlqadmin.audit.entry_filters import PARAMETERS, parse_filter
 from dlqadmin.audit.permissions import APPROVE, READ_PAYLOADS, IsExporter, has_permission, rights_of, role_of
 from dlqadmin.audit.requests import SignInBody
+from dlqadmin.audit.sentences import OUTCOMES
 from dlqadmin.broker.availability import describe_cluster
-from dlqadmin.rest.pagination import encode_cursor, parse_limit
-from dlqadmin.rest.renderers import JsonRenderer
-from dlqadmin.rest.times import parse_time
+from dlqadmin.rest.negotiation import AnyFormat
+from dlqadmin.rest.pagination import parse_limit
+from dlqadmin.rest.problems import ParameterError
+
+FILTERS = [
+    OpenApiParameter("actor", str, description="The name of the user or process."),
+    OpenApiParameter("action", str, description="The exact action, such as `approve`."),
+    OpenApiParameter("type", str, description="The type of the object, such as `replay`."),
+    OpenApiParameter("object", str, description="The object's name in the entry, such as `R-12`."),
+    OpenApiParameter("outcome", str, enum=list(OUTCOMES)),
+    OpenApiParameter("text", str, description="A text in the actor, the sentence or the reason. Case is ignored."),
+    OpenApiParameter("reads", bool, description="`false` leaves out entries about reads of payloads."),
+    OpenApiParameter("from", str, description="The earliest time: ISO 8601, or relative such as `now-7d`."),
+    OpenApiParameter("to", str, description="The end of the time range, which is not in it."),
+]
 
 
 class SessionView(APIView):
@@ -66,47 +79,61 @@ class AuditView(APIView):
 
     @extend_schema(
         operation_id="audit_list",
-        parameters=[OpenApiParameter("cursor", str), OpenApiParameter("limit", int)],
+        parameters=[*FILTERS, OpenApiParameter("cursor", str), OpenApiParameter("limit", int)],
         responses=AuditPage,
     )
     def get(self, request: Request) -> Response:
         """Return a page of actions, newest first."""
-        limit = parse_limit(request.query_params.get("limit"))
-        entries, more = queries.page(request.query_params.get("cursor"), limit)
-        following = encode_cursor([entries[-1].pk]) if more else None
+        params = request.query_params
+        wanted = parse_filter(params, timezone.now())
+        limit = parse_limit(params.get("limit"))
         reads = has_permission(request.user, READ_PAYLOADS)
-        rows = [audit_document(entry, payload_reader=reads) for entry in entries]
-        return Response(AuditPage(results=rows, next=following))
+        return Response(queries.page(wanted, params.get("cursor"), limit, payload_reader=reads))
 
 
-class NdjsonRenderer(BaseRenderer):
-    """A renderer that lets clients request the export's media type. The view streams the content."""
+class AuditOptionsView(APIView):
+    """The values that the filters of the audit trail can have."""
 
-    media_type, format = "application/x-ndjson", "ndjson"
+    @extend_schema(operation_id="audit_options", responses=AuditOptions)
+    def get(self, request: Request) -> Response:
+        """Return up to 500 actors, actions and types of objects each."""
+        return Response(queries.options())
 
 
 class AuditExport(APIView):
     """The audit trail as a file."""
 
+    content_negotiation_class = AnyFormat
     permission_classes = (IsExporter,)  # seals cover details as a whole, and details may cite records
-    renderer_classes = (JsonRenderer, NdjsonRenderer)
 
     @extend_schema(
         operation_id="audit_export",
-        parameters=[OpenApiParameter("from", str), OpenApiParameter("to", str)],
-        responses={(200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One entry per line.")},
+        parameters=[*FILTERS, OpenApiParameter("format", str, enum=list(entry_lines.FORMATS))],
+        responses={
+            (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One entry per line."),
+            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "One entry per row, with its sentence."),
+        },
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Stream all entries, or those of a time range, in the order of the chain.
+        """Stream all entries, or those that match the filter, in the order of the chain.
 
         Unsealed entries come last.
         """
         params, now = request.query_params, timezone.now()
-        start, end = (parse_time(name, params[name], now) if params.get(name) else None for name in ("from", "to"))
-        record(request.user, "export", "audit", "", {name: params[name] for name in ("from", "to") if name in params})
-        headers = {"Content-Disposition": f'attachment; filename="audit-{now:%Y%m%dT%H%M%SZ}.ndjson"'}
-        content = entry_lines.stream_pages(entry_lines.iterate_pages(start, end))
-        return StreamingHttpResponse(content, content_type="application/x-ndjson", headers=headers)
+        wanted = parse_filter(params, now)
+        form: entry_lines.LineFormat = "csv" if params.get("format") == "csv" else "ndjson"
+        if params.get("format") not in (None, "", *entry_lines.FORMATS):
+            raise ParameterError("format", f"must be one of {', '.join(entry_lines.FORMATS)}")
+        # A searched text may be content of a record. "query" is withheld from those who may not read content.
+        asked = {"query" if name == "text" else name: params[name] for name in PARAMETERS if params.get(name)}
+        record(request.user, "export", "audit", "", {**asked, "format": form})
+        name = f"audit-{now:%Y%m%dT%H%M%SZ}.{form}"
+        content = entry_lines.stream_pages(entry_lines.iterate_pages(wanted, form))
+        return StreamingHttpResponse(
+            content,
+            content_type=entry_lines.CONTENT_TYPES[form],
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
 
 
 def _session(request: Request) -> Response:

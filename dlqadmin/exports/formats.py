@@ -15,12 +15,11 @@ from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.exports import columns, parquet
 from dlqadmin.exports.columns import FACTS, Column
 from dlqadmin.exports.row_reader import Row, slices
+from dlqadmin.rest.text import spreadsheet_cell
 from dlqadmin.rest.times import iso_or_none
 
 NAMES = tuple(column.name for column in FACTS)
 TIMES = tuple(column.name for column in FACTS if column.type == "time")
-# A spreadsheet treats a cell that begins with one of these as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class RowEncoder(Protocol):
@@ -127,9 +126,10 @@ def _document(row: Row) -> dict[str, Any]:
 
 def _cells(row: Row) -> list[Any]:
     key, value = as_base64_and_text(row["key"]), as_base64_and_text(row["value"])
-    payloads = [_cell(key["text"]), key["base64"], _cell(value["text"]), value["base64"]]
+    # The base64 columns hold the exact bytes.
+    payloads = [spreadsheet_cell(key["text"]), key["base64"], spreadsheet_cell(value["text"]), value["base64"]]
     headers = orjson.dumps(_headers(row)).decode()
-    return [*(_cell(fact) for fact in _facts(row).values()), *payloads, headers]
+    return [*(spreadsheet_cell(fact) for fact in _facts(row).values()), *payloads, headers]
 
 
 def _headers(row: Row) -> list[dict[str, Any]]:
@@ -138,11 +138,6 @@ def _headers(row: Row) -> list[dict[str, Any]]:
 
 def _facts(row: Row) -> dict[str, Any]:
     return {name: row[name] for name in NAMES} | {name: iso_or_none(row[name]) for name in TIMES}
-
-
-def _cell(value: Any) -> Any:
-    """Escape a cell so that no spreadsheet runs it. The base64 columns hold the exact bytes."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _table(rows: Sequence[Sequence[Any]]) -> bytes:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# A spreadsheet treats a cell that begins with one of these as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def storable(value: Any) -> Any:
     """Replace NUL and lone surrogates in every text of a value, because PostgreSQL refuses them."""
@@ -19,3 +22,8 @@ def storable(value: Any) -> Any:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 record`, `2 records`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """Escape a cell of a CSV file so that no spreadsheet runs it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

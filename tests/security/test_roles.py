@@ -145,7 +145,7 @@ def test_a_group_made_in_the_admin_is_a_role() -> None:
     assert client.get(f"{API}/dead-letters/export", {"format": "ndjson", **ALL}).status_code == 200
     assert session(client)["rights"] == ["viewer", "operator", "payload reader"]
     assert refusal(client, "post", "replays/1/approve", {}) == "This needs the role approver."
-    changed = AuditEntry.objects.get(object_type="group", action="changed")
+    changed = AuditEntry.objects.get(object_type="role", action="changed")
     assert (changed.actor, len(changed.detail["permissions"]["after"])) == ("root", 3)
 
 

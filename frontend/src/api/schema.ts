@@ -105,7 +105,7 @@ export type components = {
             reasons: string[];
             ok: string;
         };
-        /** @description One action. */
+        /** @description One action. `href` is the path of the screen that shows its object; null if there is none. */
         AuditDocument: {
             id: number;
             /** Format: date-time */
@@ -113,16 +113,34 @@ export type components = {
             actor: string;
             action: string;
             object: string;
+            object_type: string;
+            object_id: string;
+            sentence: string;
+            reason: string;
+            /** @enum {unknown} */
+            outcome: "done" | "failed" | "refused" | "unknown";
+            href: string | null;
             detail: Record<string, unknown>;
             digest: string;
             seq: number | null;
             seal: string;
             address: string | null;
         };
-        /** @description Actions, newest first. */
+        /** @description The actors, actions and types of objects in the audit trail. */
+        AuditOptions: {
+            actors: string[];
+            actions: string[];
+            types: string[];
+        };
+        /**
+         * @description Actions, newest first.
+         *
+         *         A search stops after a number of entries. `searched_to` is then the time of the last one; `next` continues.
+         */
         AuditPage: {
             results: components["schemas"]["AuditDocument"][];
             next: string | null;
+            searched_to: string | null;
         };
         /** @description The record counts of all connectors. */
         Balance: {
@@ -2785,6 +2803,7 @@ export type AssignmentBodyRequest = components['schemas']['AssignmentBodyRequest
 export type AttentionItem = components['schemas']['AttentionItem'];
 export type AttentionItems = components['schemas']['AttentionItems'];
 export type AuditDocument = components['schemas']['AuditDocument'];
+export type AuditOptions = components['schemas']['AuditOptions'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type Balance = components['schemas']['Balance'];
 export type BrokerAddress = components['schemas']['BrokerAddress'];

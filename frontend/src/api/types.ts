@@ -12,7 +12,6 @@ import type {
 export type {
   AttentionItems as Attention,
   AttentionItem,
-  AuditPage,
   Balance,
   CauseDocument as Cause,
   ConnectorDocument as Connector,

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from dlqadmin.audit.entry_filters import EntryFilter
 from dlqadmin.audit.entry_lines import iterate_pages
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_time
@@ -27,7 +28,7 @@ class Command(BaseCommand):
             start, end = (self._time(option, options[option]) for option in ("from", "to"))
         except ParameterError as error:
             raise CommandError(f"--from and --to: {error.detail}") from error
-        for page in iterate_pages(start, end):
+        for page in iterate_pages(EntryFilter(start=start, end=end)):
             self.stdout.write(page.decode(), ending="")
 
     def _time(self, option: str, text: str | None) -> datetime | None:

@@ -1,73 +1,71 @@
+import { useSearchParams } from "react-router";
 import { useAudit } from "../../api/audit";
-import { dateTime } from "../../lib/format";
+import { dateMinute } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { rangeWords, type Range } from "../../lib/ranges";
+import { readSpan, spanWords, widen } from "../../lib/span";
 import { useZone } from "../../lib/zone";
-import { LinkButton } from "../../ui/controls";
-import { Avatar, SkeletonRows, Chip, join, Notice, PageHead, Panel } from "../../ui/Panel";
+import { Button, LinkButton } from "../../ui/controls";
+import { LoadError } from "../../ui/LoadError";
+import { Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
+import { RefreshError } from "../../ui/RefreshError";
+import tables from "../../ui/tables.module.css";
+import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import { useTitle } from "../../ui/useTitle";
-import styles from "./Audit.module.css";
+import { AuditExportButton } from "./AuditExportButton";
+import { auditQuery, isFiltered, showsReads, withoutFilters, withValue } from "./auditFilter";
+import { AuditFilterBar } from "./AuditFilterBar";
+import { AuditTable } from "./AuditTable";
+import { ChainState } from "./ChainState";
 
-const FAILED = new Set(["sign-in failed", "sign-in refused"]);
-
-/** Who did what, newest first. */
+/** The audit screen: actions of people and processes, newest first. */
 export function Audit() {
+  const [params, setParams] = useSearchParams();
   const { zone } = useZone();
-  const list = useAudit();
-  const entries = list.data?.pages.flatMap((page) => page.results) ?? [];
+  const span = readSpan(params);
+  const query = auditQuery(params);
+  const list = useAudit(query);
+  const pages = list.data?.pages ?? [];
+  const entries = pages.flatMap((page) => page.results);
+  const searchedTo = pages.at(-1)?.searched_to;
+  const widenSpan = (range?: Range) => setParams(widen(params, range));
+  useKeys({ Escape: () => span.narrowed && widenSpan() });
   useTitle("Audit");
   return (
     <>
       <PageHead
         title="Audit"
-        note="All sign-ins (including failed ones), changes and exports, with user, time and address. Entries form a hash chain; manage.py verify_audit detects changed entries."
-      />
+        note="Sign-ins, changes of users and permissions, and all actions in the dashboard. Entries form a hash chain; manage.py verify_audit detects changed entries."
+      >
+        <TimeRangeControl span={span} onWiden={widenSpan} />
+        <AuditExportButton query={query} />
+      </PageHead>
+      <ChainState />
+      {list.isError && list.data && (
+        <RefreshError
+          error={list.error}
+          at={list.dataUpdatedAt}
+          onAgain={() => void (list.isFetchNextPageError ? list.fetchNextPage() : list.refetch())}
+        />
+      )}
       <Panel label="Audit">
-        {list.isPending && <SkeletonRows rows={8} />}
-        {list.isError && <Notice title="The entries could not be loaded">{list.error.message}</Notice>}
-        {list.isSuccess && entries.length === 0 && (
-          <Notice title="No audit entries yet">The first change, sign-in or export appears here.</Notice>
+        <AuditFilterBar params={params} onChange={setParams} />
+        {list.isPending && <SkeletonRows rows={8} height={34} />}
+        {list.isError && !list.data && (
+          <LoadError title="The entries could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
-        {entries.length > 0 && (
-          <div className={styles.scroll} tabIndex={0} role="group" aria-label="Entries">
-            <table className={styles.table}>
-              <thead>
-                <tr>
-                  <th>No.</th>
-                  <th>At</th>
-                  <th>Who</th>
-                  <th>From</th>
-                  <th>Did</th>
-                  <th>To</th>
-                  <th>Detail</th>
-                </tr>
-              </thead>
-              <tbody>
-                {entries.map((entry) => (
-                  <tr key={entry.id}>
-                    <td className="mono nw t3" title={entry.seq === null ? "Not sealed yet" : entry.seal}>
-                      {entry.seq ?? "–"}
-                    </td>
-                    <td className="mono nw">{dateTime(entry.at, zone)}</td>
-                    <td className="nw">
-                      <span className="row s" style={{ gap: 6, height: 22 }}>
-                        <Avatar name={entry.actor || "?"} />
-                        {entry.actor || "nobody"}
-                      </span>
-                    </td>
-                    <td className="mono nw">{entry.address ?? ""}</td>
-                    <td className={join("nw", FAILED.has(entry.action) && "failed")}>
-                      <Chip mono>{entry.action}</Chip>
-                    </td>
-                    <td className="mono nw">{entry.object}</td>
-                    <td className={styles.detail}>{words(entry.detail)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
+        {list.data && entries.length === 0 && !list.hasNextPage && <EmptyTrail params={params} onChange={setParams} />}
+        {entries.length > 0 && <AuditTable entries={entries} />}
         {list.hasNextPage && (
-          <div className={styles.more}>
-            <LinkButton onClick={() => void list.fetchNextPage()}>Older entries</LinkButton>
+          <div className={tables.more}>
+            {searchedTo && (
+              <span className="s t2" role="status">
+                Searched back to {dateMinute(searchedTo, zone)}.{" "}
+              </span>
+            )}
+            <LinkButton onClick={() => void list.fetchNextPage()}>
+              {searchedTo ? "Search older entries" : "Older entries"}
+            </LinkButton>
           </div>
         )}
       </Panel>
@@ -75,11 +73,25 @@ export function Audit() {
   );
 }
 
-function words(detail: unknown): string {
-  if (detail === null || detail === undefined) return "";
-  if (typeof detail !== "object") return String(detail);
-  return Object.entries(detail)
-    .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
-    .join(" · ");
+function EmptyTrail({ params, onChange }: { params: URLSearchParams; onChange: (params: URLSearchParams) => void }) {
+  const span = readSpan(params);
+  const filtered = isFiltered(params);
+  return (
+    <Notice
+      title={`${filtered ? "No entries match" : "No entries"} in ${spanWords(span)}`}
+      actions={
+        <>
+          {filtered && <Button onClick={() => onChange(withoutFilters(params))}>Clear the filters</Button>}
+          {(span.narrowed || span.range !== "30d") && (
+            <Button onClick={() => onChange(widen(params, "30d"))}>Show {rangeWords("30d")}</Button>
+          )}
+          {!showsReads(params) && (
+            <Button onClick={() => onChange(withValue(params, "reads", "true"))}>Show reads of payloads</Button>
+          )}
+        </>
+      }
+    >
+      {!showsReads(params) && "Reads of payloads are hidden."}
+    </Notice>
+  );
 }

@@ -1,0 +1,161 @@
+"""Describe audit entries: a sentence, the person's reason, and the outcome.
+
+They are derived from an entry's sealed fields whenever it is shown, so that a change of the texts touches no entry.
+`detail` is the part of the entry's detail that the reader may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from dlqadmin.audit.models import READ, AuditEntry
+
+Outcome = Literal["done", "failed", "refused", "unknown"]
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+Detail = Mapping[str, Any]
+
+MAX_FACTS = 300  # characters of the facts at the end of a sentence
+
+FAILED = frozenset(("sign-in failed", "failed", "gave up", "gave up the undo of"))
+REFUSED = frozenset(("sign-in refused", "ended API token refused"))
+# The detail of these says whether the engine accepted the request.
+ENGINE_REQUESTS = frozenset(
+    ("pause connector", "resume connector", "stop connector", "restart connector", "restart task")
+)
+# A filter by an outcome needs to look only at these actions. "done" has no such list.
+ACTIONS_OF_OUTCOME: Mapping[str, frozenset[str]] = {
+    "failed": FAILED,
+    "refused": REFUSED | ENGINE_REQUESTS,
+    "unknown": ENGINE_REQUESTS,
+}
+
+# `object` is the type with the id; `id` is the id alone.
+SENTENCES: Mapping[str, str] = {
+    READ: "read {object}",
+    "signed in": "signed in",
+    "signed out": "signed out",
+    "sign-in failed": "failed to sign in as {id}",
+    "sign-in refused": "had too many failed attempts to sign in as {id}",
+    "created": "created {object}",
+    "changed": "changed {object}",
+    "deleted": "deleted {object}",
+    "password changed": "changed their own password",
+    "API token created": "created an API token",
+    "API token revoked": "revoked an API token",
+    "API tokens revoked": "revoked all API tokens of {object}",
+    "ended API token refused": "tried to use an API token that had ended",
+    "planned": "planned {object}",
+    "ask": "asked for approval of {object}",
+    "approve": "approved {object}",
+    "reject": "rejected {object}",
+    "run": "started {object}",
+    "pause": "paused {object}",
+    "resume": "resumed {object}",
+    "cancel": "cancelled {object}",
+    "rate": "changed the rate of {object}",
+    "froze": "froze {object}",
+    "discard": "discarded the records of {object}",
+    "park": "parked the records of {object}",
+    "handled elsewhere": "marked the records of {object} as handled elsewhere",
+    "restore": "restored the records of {object}",
+    "gave up": "gave up the work on {object}",
+    "started": "started {object}",
+    "cancelled": "cancelled {object}",
+    "failed": "failed to finish {object}",
+    "made drafts": "made the drafts of {object}",
+    "imported drafts": "imported the drafts of {object}",
+    "undid": "undid {object}",
+    "gave up the undo of": "gave up the undo of {object}",
+    "saved draft": "saved the draft of {object}",
+    "discarded draft": "discarded the draft of {object}",
+    "resolved": "resolved {object}",
+    "reopened": "re-opened {object}",
+    "muted": "muted {object}",
+    "assigned": "assigned {object}",
+    "note": "wrote a note about {object}",
+    "merged": "merged {object}",
+    "split": "split {object}",
+    "undone": "undid a merge or split of {object}",
+    "pause connector": "paused {object}",
+    "resume connector": "resumed {object}",
+    "stop connector": "stopped {object}",
+    "restart connector": "restarted {object}",
+    "restart task": "restarted task {id}",
+    "saved": "saved {object}",
+    "report": "downloaded a report about {object}",
+    "export": "exported {object}",
+    "exported": "exported {object} for a fix outside the dashboard",
+    "download": "downloaded {object}",
+    "delete": "deleted the file of {object}",
+}
+
+
+def sentence_of(entry: AuditEntry, detail: Detail) -> str:
+    """Return what the actor did, without the actor and the reason: "approved replay R-12"."""
+    named = f"{entry.object_type} {entry.object_id}".strip()
+    template = SENTENCES.get(entry.action)
+    # An action that this version does not know is shown as it was recorded.
+    done = template.format(object=named, id=entry.object_id) if template else f"{entry.action} {named}"
+    facts = _facts(entry, detail)
+    # Many stored texts begin with the verb that the sentence has already: "resolved: fixed upstream".
+    verb = done.partition(f" {named}")[0]
+    if facts == verb or facts.startswith((f"{verb} ", f"{verb}:")):
+        facts = facts.removeprefix(verb).lstrip(" :")
+    return f"{done}: {facts}" if facts else done
+
+
+def reason_of(detail: Detail) -> str:
+    """Return the reason that the person gave, or ""."""
+    reason = detail.get("reason")
+    return reason if isinstance(reason, str) else ""
+
+
+def outcome_of(entry: AuditEntry) -> Outcome:
+    """Return the outcome of the action. An entry without one says that the action was done."""
+    if entry.action in FAILED:
+        return "failed"
+    if entry.action in REFUSED:
+        return "refused"
+    if entry.action in ENGINE_REQUESTS:
+        word = str(entry.detail.get("outcome", "")).partition(":")[0]
+        if word == "refused":
+            return "refused"
+        if word == "unknown":
+            return "unknown"
+    return "done"
+
+
+def _facts(entry: AuditEntry, detail: Detail) -> str:
+    """Return the details that belong in the sentence."""
+    if entry.object_type in ("user", "role", "group") and entry.action in ("changed", "created"):
+        # PostgreSQL does not keep the order of the names.
+        facts = "; ".join(_change_text(name, change) for name, change in sorted(detail.items()) if name != "username")
+    elif entry.object_type == "API token":
+        scopes = detail.get("scopes")
+        facts = f"{detail.get('name', '')} of {detail.get('owner', '')}"
+        facts += f" with {', '.join(map(str, scopes))}" if isinstance(scopes, list) else ""
+    elif entry.action in ENGINE_REQUESTS:
+        outcome = str(detail.get("outcome", ""))
+        facts = "" if outcome == "accepted" else outcome
+    else:
+        said = detail.get("said") or detail.get("text") or detail.get("what") or ""
+        reason = reason_of(detail)
+        facts = str(said).removesuffix(f": {reason}") if reason else str(said)
+    return facts if len(facts) <= MAX_FACTS else f"{facts[: MAX_FACTS - 1]}…"
+
+
+def _change_text(name: str, change: Any) -> str:
+    """Return a changed field: "groups viewer → operator, viewer"."""
+    words = name.replace("_", " ")
+    if not isinstance(change, dict) or not {"before", "after"} <= change.keys():
+        return f"{words} {_value_text(change)}"
+    return f"{words} {_value_text(change['before'])} → {_value_text(change['after'])}"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value) if value not in (None, "") else "none"
