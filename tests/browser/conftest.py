@@ -119,7 +119,8 @@ def restore(tab: Page) -> None:
 
 def close_live_events(page: Page) -> None:
     """Let the tab poll: a stream of live events keeps the network busy, and overwrites changed responses."""
-    page.route("**/api/v1/live", lambda route: route.abort())
+    ended = "retry: 3600000\n\n"  # the browser opens it again in an hour
+    page.route("**/api/v1/live", lambda route: route.fulfill(content_type="text/event-stream", body=ended))
 
 
 def signed_in(chromium: Browser, site: Site) -> BrowserContext:

@@ -74,5 +74,9 @@ def fits(page: Page, screen: str, width: int, theme: Literal["light", "dark"] = 
 
 
 def complaint(message: ConsoleMessage) -> list[str]:
-    """The message, if it is one of a failure."""
-    return [message.text] if message.type in {"error", "warning"} else []
+    """The message, if it is one of a failure.
+
+    A page at an unknown path has the status 404, which the browser reports too.
+    """
+    is_own_status = message.page is not None and message.location["url"] == message.page.url
+    return [message.text] if message.type in {"error", "warning"} and not is_own_status else []

@@ -53,7 +53,7 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
       label="Chosen group"
       title={
         <span className={styles.panelTitle}>
-          <b>{shortClass(group.exception_class)}</b>
+          <h2>{shortClass(group.exception_class)}</h2>
           <span className="mono t2 cut">{group.message}</span>
           <GroupStateChip state={group.state} />
           {group.mute && <span className="s t3 nw">{muteLabel(group.mute, zone, now)}</span>}

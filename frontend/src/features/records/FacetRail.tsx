@@ -91,7 +91,7 @@ function Facet({
   const more = values.length - SHOWN;
   return (
     <div className={styles.facet}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {all && (
         <input
           className={styles.facetSearch}
