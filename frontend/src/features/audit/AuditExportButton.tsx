@@ -1,6 +1,7 @@
 import { auditExportUrl } from "../../api/audit";
 import { useMayNotExport } from "../../api/exports";
-import { Button, MenuButton } from "../../ui/controls";
+import { Button } from "../../ui/controls";
+import { MenuButton } from "../../ui/MenuButton";
 
 /** A button that downloads all entries that match a query string. */
 export function AuditExportButton({ query }: { query: string }) {

@@ -298,7 +298,7 @@ it("facets stand in one order, numbers last", async () => {
       ? { ...FACETS, facets: Object.fromEntries(every.map((field) => [field, one])) }
       : lists(path);
   await show();
-  const heads = [...document.querySelectorAll("h3")].map((head) => head.textContent);
+  const heads = [...document.querySelectorAll("h2")].map((head) => head.textContent);
   expect(heads).toEqual(["Stage", "Exception", "Group", "Connector", "Topic", "Replay state", "Origin partition"]);
 });
 
