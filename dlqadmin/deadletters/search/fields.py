@@ -172,9 +172,23 @@ _FILTERS = (
     _Row("after", "After", "failed at or after: -6h, 2026-01-31, …", _Kind.TIME, _Type.TIME, stored_as="failed_at"),
     _Row("before", "Before", "failed before: -1h, 2026-01-31, …", _Kind.TIME, _Type.TIME, stored_as="failed_at"),
     _Row(
-        "partition", "Partition", "partition of the dead letter topic: 3, >1, 0..2", _Kind.NUMBER, _Type.INT, export=4
+        "partition",
+        "Dead letter partition",
+        "partition of the dead letter topic",
+        _Kind.NUMBER,
+        _Type.INT,
+        asked_as="dlq_partition",
+        export=4,
     ),
-    _Row("offset", "Offset", "offset in the dead letter topic: 7, >100, 10..20", _Kind.NUMBER, _Type.LONG, export=5),
+    _Row(
+        "offset",
+        "Dead letter offset",
+        "offset in the dead letter topic",
+        _Kind.NUMBER,
+        _Type.LONG,
+        asked_as="dlq_offset",
+        export=5,
+    ),
     _Row(
         "origin_topic",
         "Origin topic",
@@ -187,13 +201,22 @@ _FILTERS = (
     _Row(
         "origin_partition",
         "Origin partition",
-        "origin partition of the record",
+        "origin partition of the record: 3, >1, 0..2",
         _Kind.NUMBER,
         _Type.INT,
+        asked_as="partition",
         facet=6,
         export=9,
     ),
-    _Row("origin_offset", "Origin offset", "origin offset of the record", _Kind.NUMBER, _Type.LONG, export=10),
+    _Row(
+        "origin_offset",
+        "Origin offset",
+        "origin offset of the record: 7, >100, 10..20",
+        _Kind.NUMBER,
+        _Type.LONG,
+        asked_as="offset",
+        export=10,
+    ),
     _Row(
         MARK,
         "Replay state",
@@ -265,6 +288,8 @@ PATHS: Mapping[str, str] = {
 
 FIELDS: Mapping[str, DeadLetterField] = {row.name: row for row in (*_FILTERS, *_EXPORTED_ONLY)}
 TERMS: Mapping[str, DeadLetterField] = {row.term: row for row in FIELDS.values() if row.term}
+# Former names in the query language, which saved searches and links still contain.
+ALIASES: Mapping[str, DeadLetterField] = {name: FIELDS[name] for name in ("origin_partition", "origin_offset")}
 FILTER_FIELDS: Mapping[str, DeadLetterField] = {row.name: row for row in _FILTERS if row.kind is not FieldKind.TIME}
 # The dimensions of counters. Filters by these alone are counted exactly, without reading records.
 COUNTED = tuple(row.name for row in FILTER_FIELDS.values() if row.home in (FieldHome.COUNTER, FieldHome.FINGERPRINT))
@@ -278,7 +303,7 @@ def find(term: str) -> DeadLetterField | None:
     for prefix, explanation in PATHS.items():
         if term.startswith(prefix) and len(term) > len(prefix):
             return DeadLetterField(term, term, explanation, FieldKind.PATH, ColumnType.TEXT)
-    return TERMS.get(term)
+    return TERMS.get(term) or ALIASES.get(term)
 
 
 def is_path(name: str) -> bool:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection
+from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import Group, SavedSearch
+from dlqadmin.exports.models import Export
 from tests.dlqadmin.conftest import person, signed_in
-from tests.dlqadmin.deadletters.letters import BAD_JSON, index, letter
+from tests.dlqadmin.deadletters.letters import BAD_JSON, NOW, index, letter
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 SAVED = "/api/v1/saved-searches"
@@ -42,7 +46,8 @@ def suggested(client: APIClient, text: str, at: int | None = None) -> tuple[int,
     [
         ("st", 0, ["stage:"]),
         ("-ex", 1, ["exception:"]),
-        ("a origin_", 2, ["origin_topic:", "origin_partition:", "origin_offset:"]),
+        ("a origin_", 2, ["origin_topic:"]),
+        ("dlq_", 0, ["dlq_partition:", "dlq_offset:"]),
         ("val", 0, ["value."]),
         ("topic:", 6, ["orders.dlq", "usgs.earthquakes.dlq"]),
         ("topic:USGS", 6, ["usgs.earthquakes.dlq"]),
@@ -140,3 +145,27 @@ def test_viewers_and_read_only_clusters_keep_nothing(
     settings.READ_ONLY = True
     assert save(as_operator).status_code == 403
     assert as_operator.get(SAVED).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        ("offset:>7 -partition:3", "dlq_offset:>7 -dlq_partition:3"),
+        ("origin_offset:7 stage:A", "origin_offset:7 stage:A"),
+        ('"a offset:7" key:"partition:1"  x', '"a offset:7" key:"partition:1"  x'),
+        ("offset:", "offset:"),
+    ],
+)
+def test_a_stored_query_keeps_the_coordinates_that_it_meant(operator: Any, former: str, present: str) -> None:
+    migration = import_module("dlqadmin.deadletters.migrations.0014_own_coordinates")
+    saved = SavedSearch.objects.create(owner=operator, created_at=NOW, name="a", query=former)
+    address = QueryDict(mutable=True)
+    address["q"] = former
+    export = Export.objects.create(created_at=NOW, format="csv", query=address.urlencode(), filters={}, watermark=0)
+    migration.forwards(apps, None)
+    saved.refresh_from_db()
+    export.refresh_from_db()
+    assert (saved.query, QueryDict(export.query)["q"]) == (present, present)
+    migration.backwards(apps, None)
+    saved.refresh_from_db()
+    assert saved.query == former

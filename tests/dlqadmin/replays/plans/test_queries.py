@@ -44,10 +44,10 @@ def frozen(query: str, operator: User) -> set[str | None]:
     ("query", "keys"),
     [
         ("earthquakes.nst", {"other"}),
-        ("offset:2..3,10", {"k2", "k3", "other"}),
+        ("dlq_offset:2..3,10", {"k2", "k3", "other"}),
         ("-earthquakes.gap", {"other"}),
         ("value.gap:1", {"k1", "k3", "k5"}),
-        ("value.gap:1 offset:<3", {"k1"}),
+        ("value.gap:1 dlq_offset:<3", {"k1"}),
         ("-value.gap:0,1", {"other"}),
     ],
 )
