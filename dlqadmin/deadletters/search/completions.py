@@ -10,7 +10,7 @@ from dlqadmin.deadletters.models import Group
 from dlqadmin.deadletters.search.documents import QueryCompletion, QuerySuggestion
 from dlqadmin.deadletters.search.fields import PATHS, TERMS, DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.name_lookup import names
-from dlqadmin.deadletters.search.query_parser import ClauseValue, write_value
+from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
 
 MOST = 20
 TIMES: Mapping[str, str] = {

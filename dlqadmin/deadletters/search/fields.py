@@ -15,7 +15,13 @@ from django.db.models import Q
 
 from dlqadmin.deadletters.models import ReplayState
 from dlqadmin.deadletters.replay_marks import MARK, marked
-from dlqadmin.deadletters.search.computed_conditions import has_exception, has_key, has_text, in_group
+from dlqadmin.deadletters.search.computed_conditions import (
+    has_exception,
+    has_message,
+    has_text,
+    in_group,
+    matches_key,
+)
 from dlqadmin.deadletters.search.number_ranges import any_of
 
 
@@ -24,6 +30,7 @@ class FieldKind(StrEnum):
 
     NAME = "name"  # text, also as a prefix; `name_lookup` finds the names
     EXACT = "exact"  # whole text
+    TEXT = "text"  # as written in queries, also quoted or as a prefix
     CHOICE = "choice"  # one of a few words
     ID = "id"  # a whole number
     NUMBER = "number"  # a whole number, a bound or a range
@@ -162,12 +169,21 @@ _FILTERS = (
     _Row(
         "key",
         "Key",
-        "whole key; bytes as 0x…",
-        _Kind.EXACT,
+        "whole key or its beginning: 17*; bytes as 0x…",
+        _Kind.TEXT,
         _Type.TEXT,
         stored_as="key_hash",
-        condition=has_key,
+        condition=matches_key,
         of_content=True,
+    ),
+    _Row(
+        "message",
+        "Message",
+        "words of the exception's message, or a phrase in quotes",
+        _Kind.TEXT,
+        _Type.TEXT,
+        condition=has_message,
+        export=16,
     ),
     _Row("after", "After", "failed at or after: -6h, 2026-01-31, …", _Kind.TIME, _Type.TIME, stored_as="failed_at"),
     _Row("before", "Before", "failed before: -1h, 2026-01-31, …", _Kind.TIME, _Type.TIME, stored_as="failed_at"),
@@ -276,7 +292,6 @@ _EXPORTED_ONLY = (
         export=11,
     ),
     _Row("task_id", "Task", "task that failed", None, _Type.TEXT, export=13, empty_is_null=True),
-    _Row("message", "Message", "message of the exception", None, _Type.TEXT, export=16),
     _Row("attempt", "Attempt", "number of retries before the failure", None, _Type.INT, export=18),
     _Row("original", "Original", "source of the original bytes", None, _Type.TEXT, export=21),
 )

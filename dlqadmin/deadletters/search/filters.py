@@ -32,7 +32,8 @@ from dlqadmin.deadletters.search.fields import (
 from dlqadmin.deadletters.search.name_lookup import names_beginning
 from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.deadletters.search.query_compiler import MAX_LENGTH, MAX_VALUES, WORDS, CompiledQuery, compile_query
-from dlqadmin.deadletters.search.query_parser import parse, read_value
+from dlqadmin.deadletters.search.query_parser import parse
+from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
@@ -84,8 +85,9 @@ class Filters(msgspec.Struct, frozen=True):
 
     @property
     def worded(self) -> bool:
-        """Return whether text is searched."""
-        return WORDS in self.include or WORDS in self.exclude
+        """Return whether the index of words is searched."""
+        sides = (self.include, self.exclude)
+        return any(searches_words(name, values) for side in sides for name, values in side.items())
 
     def unprobed(self) -> Filters:
         """Return the filters that the database can evaluate."""
@@ -123,6 +125,11 @@ def parse_filters(
             "q", f"`value.` and `header.` search only the newest {PROBED} records, so they can't be used here"
         )
     return filters
+
+
+def searches_words(name: str, values: Sequence[str]) -> bool:
+    """Return whether this filter searches the index of words."""
+    return name in (WORDS, "message") or (name == "key" and any(value.endswith("*") for value in values))
 
 
 def content_names(names: Iterable[str]) -> list[str]:
@@ -300,7 +307,11 @@ def _checked_values(parameter: str, field: DeadLetterField, values: list[str]) -
             raise ParameterError(parameter, "must be a whole number or a range, such as 3, >100 or 10..20")
         if field.type is ColumnType.FLAG and value not in ("true", "false"):
             raise ParameterError(parameter, "must be true or false")
-    return [value.encode("utf-8", "replace").decode() for value in values]
+    values = [value.encode("utf-8", "replace").decode() for value in values]
+    if field.name == "message" and not all(any(letter.isalnum() for letter in value) for value in values):
+        raise ParameterError(parameter, "needs a letter or a digit")
+    # A parameter is the text itself. Quotes and stars in it have no meaning.
+    return [write_value(ClauseValue(value)) for value in values] if field.kind is FieldKind.TEXT else values
 
 
 def _compile(text: str) -> CompiledQuery:

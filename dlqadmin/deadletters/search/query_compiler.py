@@ -11,7 +11,8 @@ import msgspec
 from dlqadmin.deadletters.search.fields import DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.deadletters.search.query_lexer import PARAMETER, CharacterRange, raise_at
-from dlqadmin.deadletters.search.query_parser import ClauseValue, PlacedClause, parse, write_value
+from dlqadmin.deadletters.search.query_parser import PlacedClause, parse
+from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_time
 
@@ -60,6 +61,8 @@ def _values(field: DeadLetterField | None, value: ClauseValue, at: CharacterRang
         raise_at(f"a value has at most {MAX_LENGTH} characters", *at)
     if field is None:
         return [_compile_word(value, at)]
+    if field.kind is FieldKind.TEXT:
+        return [_compile_text(field, value, at)]
     if value.text == "" and field.kind is not FieldKind.PATH:
         raise_at(f"`{field.term}` needs a value", *at)
     if field.kind is FieldKind.PATH:
@@ -67,6 +70,14 @@ def _values(field: DeadLetterField | None, value: ClauseValue, at: CharacterRang
     if value.prefix:
         return _names_with_prefix(field, value, at, resolve)
     return [_check_value(field, value.text, at)]
+
+
+def _compile_text(field: DeadLetterField, value: ClauseValue, at: CharacterRange) -> str:
+    if not value.text:
+        raise_at(f"`{field.term}` needs a value", *at)
+    if field.name == "message":
+        return _compile_word(value, at)
+    return write_value(value)
 
 
 def _compile_word(value: ClauseValue, at: CharacterRange) -> str:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
 from dlqadmin.deadletters.search.fields import find, unknown
-from dlqadmin.deadletters.search.query_lexer import NAME, CharacterRange, Term, lex, raise_at
+from dlqadmin.deadletters.search.query_lexer import CharacterRange, Term, lex, raise_at
+from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
 
 MAX_LENGTH, MAX_CLAUSES = 4000, 60
-_BARE_WORD = re.compile(r'(?![-"])[^\s*]+')
-_BARE_VALUE = re.compile(r'(?!")[^\s,*]+')
-
-
-class ClauseValue(msgspec.Struct, frozen=True):
-    """One alternative of a clause, or a word. `prefix` if it ended with a star."""
-
-    text: str
-    quoted: bool = False
-    prefix: bool = False
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -54,23 +44,6 @@ def parse(text: str) -> tuple[PlacedClause, ...]:
 def write(clauses: Iterable[Clause]) -> str:
     """Return the query text that parses to these clauses."""
     return " ".join(_clause(clause) for clause in clauses)
-
-
-def write_value(value: ClauseValue, *, word: bool = False) -> str:
-    """Return a value as query text: without quotes if possible."""
-    bare = _BARE_WORD if word else _BARE_VALUE
-    plain = not value.quoted and bare.fullmatch(value.text) and not (word and NAME.match(value.text))
-    text = value.text if plain else '"' + re.sub(r'(["\\])', r"\\\1", value.text) + '"'
-    return text + "*" * value.prefix
-
-
-def read_value(text: str) -> ClauseValue:
-    """Return the value that `write_value` wrote. Any other text is returned unchanged as a value."""
-    prefix = text.endswith("*")
-    body = text.removesuffix("*")
-    if len(body) >= 2 and body[0] == body[-1] == '"':
-        return ClauseValue(re.sub(r"\\(.)", r"\1", body[1:-1], flags=re.DOTALL), quoted=True, prefix=prefix)
-    return ClauseValue(body, prefix=prefix)
 
 
 def _placed(term: Term) -> PlacedClause:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dlqadmin.deadletters.search.fields import TERMS
 from dlqadmin.deadletters.search.query_compiler import compile_query
-from dlqadmin.deadletters.search.query_parser import Clause, ClauseValue, parse, read_value, write, write_value
+from dlqadmin.deadletters.search.query_parser import Clause, parse, write
+from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
 from dlqadmin.rest.problems import ParameterError
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
@@ -52,10 +53,12 @@ def compiled(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
         ('"null pointer" -colu*', {"words": ('"null pointer"',)}, {"words": ("colu*",)}),
         ("failed: gap", {"words": ('"failed:"', "gap")}, {}),
         ("a,b", {"words": ('"a,b"',)}, {}),
+        ("key:a,b* message:gap", {"key": ("a", "b*"), "message": ("gap",)}, {}),
+        ('message:"null gap",colu*', {"message": ('"null gap"', "colu*")}, {}),
         ("value.gap:null", {"value.gap": ("null",)}, {}),
         ('value.a.0:"null",7', {"value.a.0": ('"null"', "7")}, {}),
         ("-header.trace-id:ab*", {}, {"header.trace-id": ("ab*",)}),
-        ('key:"a \\"b\\" \\\\"', {"key": ('a "b" \\',)}, {}),
+        ('key:"a \\"b\\" \\\\"', {"key": ('"a \\"b\\" \\\\"',)}, {}),
         ("value.größe:1", {"value.größe": ("1",)}, {}),
         ("(12)", {"words": ("(12)",)}, {}),
     ],
@@ -93,7 +96,7 @@ def test_a_query_bounds_the_time(text: str, start: datetime | None, end: datetim
         ("topic:a,", (7, 8), "a value is missing here"),
         ("topic:o*s", (7, 8), "`*` is allowed only at the end of a value. To search for it, quote the value"),
         ("topic:*", (6, 7), "`*` must follow the beginning of a value"),
-        ("key:a*", (5, 6), "`key` does not accept `*`"),
+        ("dialect:a*", (9, 10), "`dialect` does not accept `*`"),
         ('"a b"*', (5, 6), "`*` may follow a word, not a phrase"),
         ("a -", (2, 3), "`-` must be followed by a filter or a word"),
         ("partition:x", (10, 11), "`partition` must be a whole number or a range, such as 3, >100 or 10..20"),
@@ -115,6 +118,8 @@ def test_a_query_bounds_the_time(text: str, start: datetime | None, end: datetim
         ("-after:-6h", (0, 10), "`-after` is not a filter. Use `before`"),
         ("after:-1h before:-6h", (0, 20), "the time range is empty: `after` must be before `before`"),
         ("...", (0, 3), "a search term needs a letter or a digit"),
+        ("message:...", (8, 11), "a search term needs a letter or a digit"),
+        ('key:""', (4, 6), "`key` needs a value"),
         ('topic:""', (6, 8), "`topic` needs a value"),
         ("a\0b", (1, 2), "contains NUL"),
         ("x" * 4001, (4000, 4001), "is longer than 4000 characters"),
