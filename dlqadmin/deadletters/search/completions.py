@@ -24,7 +24,7 @@ TIMES: Mapping[str, str] = {
 # The term before the cursor. Spaces separate terms, except within quotes. Possessive
 # quantifiers prevent backtracking over long input.
 _TERM = re.compile(r'(?:"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^\s"])++', re.DOTALL)
-_PARTS = re.compile(r'(?P<minus>-?)(?:(?P<name>[^\W\d][^\s:,"]*):)?(?P<rest>.*)', re.DOTALL)
+_PARTS = re.compile(r'(?P<before>-?(?:\(+-?)*+)(?:(?P<name>[^\W\d][^\s:,"]*):)?(?P<rest>.*)', re.DOTALL)
 
 
 def complete(text: str, at: int) -> QueryCompletion:

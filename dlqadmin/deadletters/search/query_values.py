@@ -8,8 +8,8 @@ import msgspec
 
 from dlqadmin.deadletters.search.query_lexer import NAME
 
-_BARE_WORD = re.compile(r'(?![-"])[^\s*]+')
-_BARE_VALUE = re.compile(r'(?!")[^\s,*]+')
+_BARE_WORD = re.compile(r'(?![-"]|(?:OR|AND)\Z)[^\s*()]+')
+_BARE_VALUE = re.compile(r'(?!")[^\s,*()]+')
 
 
 class ClauseValue(msgspec.Struct, frozen=True):

@@ -114,6 +114,14 @@ it("a search that is kept opens as it was", () => {
   expect(filterOfSaved(savedQuery(filter))).toEqual(filter);
 });
 
+it("alternatives are one clause, so that others narrow all of them", () => {
+  const filter = withTyped(read("q=stage:A+OR+stage:B"), "-topic:a", "utc");
+  expect(filter.clauses.map(({ text }) => text)).toEqual(["(stage:A OR stage:B)", "-topic:a"]);
+  expect(filterOfSaved(savedQuery(filter))).toEqual(filter);
+  expect(readsRecordBytes(read("q=(value.a:1+OR+value.a:2)"))).toBe(true);
+  expect(readsRecordBytes(filter)).toBe(false);
+});
+
 it("a look into bytes is known by its fields", () => {
   expect(readsRecordBytes(read("q=value.gap:null"))).toBe(true);
   expect(readsRecordBytes(read("q=value.gap:null+value&off=0"))).toBe(false);
