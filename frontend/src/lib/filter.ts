@@ -118,6 +118,11 @@ export function withTyped(filter: Filter, input: string, zone: Zone): Filter {
   }, filter);
 }
 
+/** Replace the active clauses by those of a query; disabled clauses stay. */
+export function withQuery(filter: Filter, query: string, zone: Zone): Filter {
+  return withTyped({ ...filter, clauses: filter.clauses.filter((clause) => clause.off) }, query, zone);
+}
+
 /** Return whether the query reads records' bytes, which is slow. */
 export function readsRecordBytes(filter: Filter): boolean {
   return filter.clauses.some(

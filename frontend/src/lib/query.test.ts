@@ -48,11 +48,14 @@ it.each([
   expect(isGroup(clause)).toBe(expected);
 });
 
-it.each(["a", "OR", "(a", "a)", "a b", 'a"b', "a\\", "a*", "a,b", "-a", "a:b", ""])("a value %s is read as it was written", (value) => {
-  const one = { field: "key", values: [value], exclude: true };
-  if (value !== "") expect(parseClause(formatClause(one))).toEqual(one);
-  expect(formatClause(one)).not.toMatch(/\s(?=[^"]*$)/);
-});
+it.each(["a", "OR", "(a", "a)", "a b", 'a"b', "a\\", "a*", "a,b", "-a", "a:b", ""])(
+  "a value %s is read as it was written",
+  (value) => {
+    const one = { field: "key", values: [value], exclude: true };
+    if (value !== "") expect(parseClause(formatClause(one))).toEqual(one);
+    expect(formatClause(one)).not.toMatch(/\s(?=[^"]*$)/);
+  },
+);
 
 it("places count characters on the server and UTF-16 units here", () => {
   expect(toUtf16Index("😀 stag:x", 2)).toBe(3);

@@ -14,10 +14,12 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import Group, SavedSearch
+from dlqadmin.deadletters.search import alternatives
 from dlqadmin.exports.models import Export
 from tests.dlqadmin.conftest import person, signed_in
-from tests.dlqadmin.deadletters.letters import BAD_JSON, NOW, index, letter
+from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NOW, index, letter
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 SAVED = "/api/v1/saved-searches"
@@ -148,6 +150,42 @@ def test_viewers_and_read_only_clusters_keep_nothing(
     settings.READ_ONLY = True
     assert save(as_operator).status_code == 403
     assert as_operator.get(SAVED).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("key:ci378681", {"query": "key:ci378681*", "count": 3, "exact": True}),
+        (
+            'key:"ci378681",x topic:orders.dlq',
+            {"query": 'key:"ci378681"*,x* topic:orders.dlq', "count": 1, "exact": True},
+        ),
+        ("ci378681", {"query": "ci378681*", "count": 3, "exact": True}),
+        ("-connector:a message:unexp", {"query": "-connector:a message:unexp*", "count": 1, "exact": True}),
+        ("key:zz", None),
+        ("stage:NONE", None),
+        ("-key:ci37868135 key:ci3786813*", None),
+        ("key:ci378681 value.mag:1.6", None),
+        ('"unexp"', None),
+        ("key:ci37868135", None),
+    ],
+)
+def test_a_search_that_finds_nothing_offers_a_wider_one(
+    as_reader: APIClient, indexed: None, query: str, found: dict[str, Any] | None
+) -> None:
+    while write_queued_words():
+        pass
+    assert as_reader.get("/api/v1/dead-letters", {**ALL, "q": query}).json()["alternative"] == found
+
+
+def test_a_wider_search_is_counted_up_to_a_limit(
+    as_reader: APIClient, indexed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    while write_queued_words():
+        pass
+    monkeypatch.setattr(alternatives, "MOST", 2)
+    found = as_reader.get("/api/v1/dead-letters", {**ALL, "q": "key:ci378681"}).json()["alternative"]
+    assert (found["count"], found["exact"]) == (2, False)
 
 
 @pytest.mark.parametrize(
