@@ -119,6 +119,15 @@ it("Enter that ends a composition is the input method's", async () => {
   expect(texts()).toEqual(["a", "かな"]);
 });
 
+it("the empty bar lists the fields as soon as it has the focus, and Escape leaves it", async () => {
+  await show("q=a");
+  await act(() => line().focus());
+  await settle();
+  expect(sent.filter((url) => url.includes("complete"))).toEqual(["GET /api/v1/dead-letters/complete?q=&at=0"]);
+  await key({ key: "Escape" });
+  expect(document.activeElement).not.toBe(line());
+});
+
 it("suggestions follow the cursor", async () => {
   await show("");
   await type("stage:x");

@@ -16,10 +16,10 @@ from rest_framework.test import APIClient
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import Group, SavedSearch
-from dlqadmin.deadletters.search import alternatives
+from dlqadmin.deadletters.search import alternatives, value_paths
 from dlqadmin.exports.models import Export
 from tests.dlqadmin.conftest import person, signed_in
-from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NOW, index, letter
+from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NOW, NOW_MS, index, letter
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 SAVED = "/api/v1/saved-searches"
@@ -97,6 +97,22 @@ def test_a_suggestion_reads_no_dead_letter(as_reader: APIClient, indexed: None, 
     with CaptureQueriesContext(connection) as queries:
         suggested(as_reader, text)
     assert not [query["sql"] for query in queries.captured_queries if '"deadletters_deadletter"' in query["sql"]]
+
+
+def test_members_of_recent_values_complete_a_path(as_reader: APIClient, as_viewer: APIClient) -> None:
+    index([letter(0, value=b'{"user": {"id": 1, "a b": 1}, "items": [{"Sku": 1}, {"Sku": 2}]}')])
+    index([letter(1, value=b'{"user": {"id": null}}'), letter(2, value=b"no json"), letter(3, value=None)])
+    index([letter(4, value=b'{"large": "%s"}' % (b"x" * value_paths.MAX_VALUE_BYTES))])
+    assert suggested(as_reader, "a value.") == (2, 8, ["value.user.id:", "value.items.Sku:"])
+    assert suggested(as_reader, "-value.items.s")[2] == ["value.items.Sku:"]
+    assert suggested(as_viewer, "value.") == (0, 6, ["value."])
+    assert AuditEntry.objects.filter(action="read payload", object_id="names of members").count() == 1
+
+
+def test_members_are_sampled_from_the_newest_values(as_reader: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    index([letter(0, value=b'{"old": 1}', at_ms=NOW_MS - 5), letter(1, value=b'{"new": 1}')])
+    monkeypatch.setattr(value_paths, "SAMPLE", 1)
+    assert suggested(as_reader, "value.")[2] == ["value.new:"]
 
 
 @pytest.mark.parametrize("at", ["-1", "x", "٣", "9999999"])
