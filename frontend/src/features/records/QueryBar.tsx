@@ -1,4 +1,5 @@
 import { useState, type ReactNode, type RefObject } from "react";
+import { flushSync } from "react-dom";
 import { savedQuery, queryOf, withTyped, type Clause, type Filter } from "../../lib/filter";
 import { splitClauses, toUtf16Index } from "../../lib/query";
 import { useZone } from "../../lib/zone";
@@ -32,7 +33,8 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
   });
   const edit = (clause: Clause) => {
     onChange(without(clause));
-    setText([text.trim(), clause.text].filter(Boolean).join(" "));
+    // The focus lists the fields if the input is still empty.
+    flushSync(() => setText([text.trim(), clause.text].filter(Boolean).join(" ")));
     input.current?.focus();
   };
   const commit = () => {
