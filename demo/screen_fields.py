@@ -25,7 +25,7 @@ export interface FieldRow {
   /** The name in the query language. */
   term: string;
   label: string;
-  kind: "name" | "exact" | "choice" | "id" | "number";
+  kind: "name" | "exact" | "text" | "choice" | "id" | "number";
   /** The position among the facets. */
   facet?: number;
   /** The words of the query language for values of the field, where they differ. */

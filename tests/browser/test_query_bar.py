@@ -79,6 +79,17 @@ def test_a_facet_writes_its_clause_and_a_chip_is_switched_off_and_on(page: Page)
     expect(page.get_by_test_id("clause")).to_have_text(["stage TRANSFORMATION×", "not stage TASK_PUT×"])
 
 
+def test_alternatives_are_one_chip_that_a_facet_narrows(page: Page) -> None:
+    page.goto("/records")
+    typing(page).fill("stage:VALUE_CONVERTER OR stage:TRANSFORMATION")
+    typing(page).press("Enter")
+    expect(page.get_by_test_id("shown")).to_have_text("Showing 25 of 25")
+    expect(page.get_by_test_id("clause")).to_contain_text(["(stage:VALUE_CONVERTER OR stage:TRANSFORMATION)"])
+    typing(page).fill("-stage:TRANSFORMATION")
+    typing(page).press("Enter")
+    expect(page.get_by_test_id("shown")).to_have_text("Showing 18 of 18")
+
+
 def test_a_look_into_values_says_how_far_it_went(page: Page) -> None:
     page.goto("/records")
     typing(page).fill("stage:TRANSFORMATION value.properties.mag:n/a")

@@ -68,7 +68,7 @@ def test_anything_is_found_by_name_from_any_screen(page: Page) -> None:
     with claim("a connector that is found is opened"):
         page.keyboard.press("Control+k")
         page.get_by_role("combobox", name="Go to").fill("usgs-to-sql")
-        page.get_by_role("option", name="usgs-to-sql").last.click()
+        page.get_by_role("option", name="usgs-to-sql", exact=True).last.click()
         expect(page.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
 
 

@@ -118,7 +118,9 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     by_group = msgspec.structs.replace(filters, include={**filters.include, "group": tuple(map(str, ids))})
     day = _events(msgspec.structs.replace(by_group, start=now - 23 * HOUR, end=now), arrow)
     places = apply(
-        Filters(filters.start, filters.end, _coordinate_filters(filters.include), _coordinate_filters(filters.exclude)),
+        msgspec.structs.replace(
+            filters, include=_coordinate_filters(filters.include), exclude=_coordinate_filters(filters.exclude)
+        ),
         _all_letters(),
     )
     seen, present = newest(arrow, places), newest(arrow, _all_letters().filter(failed_at__gte=now - NOW))

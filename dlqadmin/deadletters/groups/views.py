@@ -44,7 +44,7 @@ class GroupList(APIView):
         started, now, params = time.perf_counter(), timezone.now(), request.query_params
         filters = parse_filters(params, reader_of(request.user))
         if not filters.counted:
-            beyond = sorted((filters.include.keys() | filters.exclude.keys()) - set(COUNTED))
+            beyond = sorted(filters.names - set(COUNTED))
             raise ParameterError(beyond[0], "is not a filter of groups")
         tab, sort = params.get("status"), params.get("sort") or "last_seen"
         if tab and tab not in TABS:

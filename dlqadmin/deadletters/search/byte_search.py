@@ -12,7 +12,7 @@ import orjson
 
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.search.fields import is_path
-from dlqadmin.deadletters.search.query_parser import ClauseValue, read_value
+from dlqadmin.deadletters.search.query_values import ClauseValue, read_value
 
 LITERALS = ("null", "true", "false")
 LONG = re.compile(rb"\d{19}")  # orjson turns whole numbers beyond 64 bits into floats

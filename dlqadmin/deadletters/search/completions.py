@@ -1,4 +1,4 @@
-"""Completions for the query bar: fields, or values of a field. They never read dead letters."""
+"""Completions for the query bar: fields, or values of a field. Only those of `value.` read dead letters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import Group
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.documents import QueryCompletion, QuerySuggestion
 from dlqadmin.deadletters.search.fields import PATHS, TERMS, DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.name_lookup import names
-from dlqadmin.deadletters.search.query_parser import ClauseValue, write_value
+from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
+from dlqadmin.deadletters.search.value_paths import recent_value_paths
 
-MOST = 20
+MOST = 30  # more than there are fields
+VALUE = "value."
 TIMES: Mapping[str, str] = {
     "-15m": "15 minutes ago",
     "-1h": "an hour ago",
@@ -24,17 +27,20 @@ TIMES: Mapping[str, str] = {
 # The term before the cursor. Spaces separate terms, except within quotes. Possessive
 # quantifiers prevent backtracking over long input.
 _TERM = re.compile(r'(?:"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^\s"])++', re.DOTALL)
-_PARTS = re.compile(r'(?P<minus>-?)(?:(?P<name>[^\W\d][^\s:,"]*):)?(?P<rest>.*)', re.DOTALL)
+_PARTS = re.compile(r'(?P<before>-?(?:\(+-?)*+)(?:(?P<name>[^\W\d][^\s:,"]*):)?(?P<rest>.*)', re.DOTALL)
 
 
-def complete(text: str, at: int) -> QueryCompletion:
-    """Return at most 20 suggestions for the text up to the cursor `at`."""
+def complete(text: str, at: int, reader: PayloadReader) -> QueryCompletion:
+    """Return at most 30 suggestions for the text up to the cursor `at`."""
     parts = _PARTS.fullmatch(_last_term(text[:at]))
     assert parts is not None  # each part may be missing
     name, rest = parts["name"], parts["rest"]
     if name is None:
         start = at - len(rest)
-        return QueryCompletion(start, at, list(_distinct(_fields(rest))))
+        items = _fields(rest)
+        if rest.startswith(VALUE) and reader.may_read:
+            items = _value_paths(rest, reader)
+        return QueryCompletion(start, at, list(_distinct(items)))
     field = find(name)
     rest = rest.rpartition(",")[2]
     items = _values(field, rest.strip('"').casefold()) if field else ()
@@ -52,6 +58,16 @@ def _last_term(text: str) -> str:
 def _fields(typed: str) -> Iterable[QuerySuggestion]:
     rows = [(f"{term}:", field.help) for term, field in TERMS.items()] + list(PATHS.items())
     return (QuerySuggestion(text, doc) for text, doc in rows if text.startswith(typed.casefold()))
+
+
+def _value_paths(typed: str, reader: PayloadReader) -> Iterable[QuerySuggestion]:
+    """Return members of recent values, the most frequent first. Names of members are content, so this is audited."""
+    found, values = recent_value_paths()
+    if values == 0:
+        return _fields(typed)
+    reader.note("dead letters", "names of members", {"for": "completions of value."}, records=values)
+    alike = sorted((-n, path) for path, n in found.items() if f"{VALUE}{path}".casefold().startswith(typed.casefold()))
+    return [QuerySuggestion(f"{VALUE}{path}:", f"in {-n} of {values} recent values") for n, path in alike]
 
 
 def _values(field: DeadLetterField, typed: str) -> Iterable[QuerySuggestion]:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter
 from dlqadmin.deadletters.search.fields import FILTER_FIELDS, FieldHome
-from dlqadmin.deadletters.search.filters import Filters, apply, fingerprint_ids
+from dlqadmin.deadletters.search.filters import Filters, apply, apply_choices, fingerprint_ids
 
 HOUR = timedelta(hours=1)
 HOURLY_UP_TO = timedelta(hours=48)
@@ -198,7 +198,7 @@ def _narrow(filters: Filters, table: type[Count]) -> QuerySet[Any]:
             rows = rows.filter(**{f"{name}__in": values})
         if values := filters.exclude.get(name):
             rows = rows.exclude(**{f"{name}__in": values})
-    return rows
+    return apply_choices(filters.choices, rows)
 
 
 def _floor(moment: datetime) -> int:

@@ -60,12 +60,20 @@ class MatchTotal(Document):
     exact: bool
 
 
+class QueryAlternative(Document):
+    """A wider query, and the number of its matches. If the count is not exact, it is a lower bound."""
+
+    query: str
+    count: int
+    exact: bool
+
+
 class DeadLetterPage(Document):
     """Matching dead letters, newest first.
 
     `partial` is true if a time limit ended the search. `searched` is the number of records whose bytes were read,
     and null if none had to be. `text_behind` is the number of dead letters that words do not find yet, and null
-    if the query has no words.
+    if the query has no words. `alternative` is a wider query, if nothing matches a key or word.
     """
 
     results: list[DeadLetterRow]
@@ -78,6 +86,7 @@ class DeadLetterPage(Document):
     partial: bool
     searched: int | None
     text_behind: int | None
+    alternative: QueryAlternative | None
 
 
 class FacetValue(Document):

@@ -15,7 +15,13 @@ from django.db.models import Q
 
 from dlqadmin.deadletters.models import ReplayState, WorkState
 from dlqadmin.deadletters.replay_marks import MARK, WORK, marked, worked
-from dlqadmin.deadletters.search.computed_conditions import has_exception, has_key, has_text, in_group
+from dlqadmin.deadletters.search.computed_conditions import (
+    has_exception,
+    has_message,
+    has_text,
+    in_group,
+    matches_key,
+)
 from dlqadmin.deadletters.search.number_ranges import any_of
 
 
@@ -24,6 +30,7 @@ class FieldKind(StrEnum):
 
     NAME = "name"  # text, also as a prefix; `name_lookup` finds the names
     EXACT = "exact"  # whole text
+    TEXT = "text"  # as written in queries, also quoted or as a prefix
     CHOICE = "choice"  # one of a few words
     ID = "id"  # a whole number
     NUMBER = "number"  # a whole number, a bound or a range
@@ -163,19 +170,42 @@ _FILTERS = (
     _Row(
         "key",
         "Key",
-        "whole key; bytes as 0x…",
-        _Kind.EXACT,
+        "whole key or its beginning: 17*; bytes as 0x…",
+        _Kind.TEXT,
         _Type.TEXT,
         stored_as="key_hash",
-        condition=has_key,
+        condition=matches_key,
         of_content=True,
+    ),
+    _Row(
+        "message",
+        "Message",
+        "words of the exception's message, or a phrase in quotes",
+        _Kind.TEXT,
+        _Type.TEXT,
+        condition=has_message,
+        export=16,
     ),
     _Row("after", "After", "failed at or after: -6h, 2026-01-31, …", _Kind.TIME, _Type.TIME, stored_as="failed_at"),
     _Row("before", "Before", "failed before: -1h, 2026-01-31, …", _Kind.TIME, _Type.TIME, stored_as="failed_at"),
     _Row(
-        "partition", "Partition", "partition of the dead letter topic: 3, >1, 0..2", _Kind.NUMBER, _Type.INT, export=4
+        "partition",
+        "Dead letter partition",
+        "partition of the dead letter topic",
+        _Kind.NUMBER,
+        _Type.INT,
+        asked_as="dlq_partition",
+        export=4,
     ),
-    _Row("offset", "Offset", "offset in the dead letter topic: 7, >100, 10..20", _Kind.NUMBER, _Type.LONG, export=5),
+    _Row(
+        "offset",
+        "Dead letter offset",
+        "offset in the dead letter topic",
+        _Kind.NUMBER,
+        _Type.LONG,
+        asked_as="dlq_offset",
+        export=5,
+    ),
     _Row(
         "origin_topic",
         "Origin topic",
@@ -188,13 +218,22 @@ _FILTERS = (
     _Row(
         "origin_partition",
         "Origin partition",
-        "origin partition of the record",
+        "origin partition of the record: 3, >1, 0..2",
         _Kind.NUMBER,
         _Type.INT,
+        asked_as="partition",
         facet=6,
         export=9,
     ),
-    _Row("origin_offset", "Origin offset", "origin offset of the record", _Kind.NUMBER, _Type.LONG, export=10),
+    _Row(
+        "origin_offset",
+        "Origin offset",
+        "origin offset of the record: 7, >100, 10..20",
+        _Kind.NUMBER,
+        _Type.LONG,
+        asked_as="offset",
+        export=10,
+    ),
     _Row(
         MARK,
         "Replay state",
@@ -266,7 +305,6 @@ _EXPORTED_ONLY = (
         export=11,
     ),
     _Row("task_id", "Task", "task that failed", None, _Type.TEXT, export=13, empty_is_null=True),
-    _Row("message", "Message", "message of the exception", None, _Type.TEXT, export=16),
     _Row("attempt", "Attempt", "number of retries before the failure", None, _Type.INT, export=18),
     _Row("original", "Original", "source of the original bytes", None, _Type.TEXT, export=21),
 )
@@ -278,6 +316,8 @@ PATHS: Mapping[str, str] = {
 
 FIELDS: Mapping[str, DeadLetterField] = {row.name: row for row in (*_FILTERS, *_EXPORTED_ONLY)}
 TERMS: Mapping[str, DeadLetterField] = {row.term: row for row in FIELDS.values() if row.term}
+# Former names in the query language, which saved searches and links still contain.
+ALIASES: Mapping[str, DeadLetterField] = {name: FIELDS[name] for name in ("origin_partition", "origin_offset")}
 FILTER_FIELDS: Mapping[str, DeadLetterField] = {row.name: row for row in _FILTERS if row.kind is not FieldKind.TIME}
 # The dimensions of counters. Filters by these alone are counted exactly, without reading records.
 COUNTED = tuple(row.name for row in FILTER_FIELDS.values() if row.home in (FieldHome.COUNTER, FieldHome.FINGERPRINT))
@@ -291,7 +331,7 @@ def find(term: str) -> DeadLetterField | None:
     for prefix, explanation in PATHS.items():
         if term.startswith(prefix) and len(term) > len(prefix):
             return DeadLetterField(term, term, explanation, FieldKind.PATH, ColumnType.TEXT)
-    return TERMS.get(term)
+    return TERMS.get(term) or ALIASES.get(term)
 
 
 def is_path(name: str) -> bool:

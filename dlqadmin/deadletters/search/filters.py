@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 from rest_framework.exceptions import PermissionDenied
@@ -29,10 +29,19 @@ from dlqadmin.deadletters.search.fields import (
     FieldKind,
     is_path,
 )
+from dlqadmin.deadletters.search.filter_groups import (
+    WORDS,
+    FilterChoice,
+    FilterGroup,
+    Values,
+    dimensions,
+    mapped,
+)
 from dlqadmin.deadletters.search.name_lookup import names_beginning
 from dlqadmin.deadletters.search.number_ranges import read_numbers
-from dlqadmin.deadletters.search.query_compiler import MAX_LENGTH, MAX_VALUES, WORDS, CompiledQuery, compile_query
-from dlqadmin.deadletters.search.query_parser import parse, read_value
+from dlqadmin.deadletters.search.query_compiler import MAX_LENGTH, MAX_VALUES, CompiledQuery, compile_query
+from dlqadmin.deadletters.search.query_parser import parse
+from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
@@ -43,7 +52,11 @@ ADDRESS = frozenset(
     (*FILTER_FIELDS, *(f"not_{name}" for name in FILTER_FIELDS), "q", "from", "to", "cursor", "limit", "sort")
 )
 FINGERPRINT = "fingerprint"  # the filter by which `freeze_groups` replaces groups; no URL contains it
+MAX_BRANCHES = 6  # queries for the alternatives of one choice
 PROBED = 10_000  # the most records whose bytes one response reads
+
+
+Row = TypeVar("Row", bound=Model)
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -51,13 +64,25 @@ class Filters(msgspec.Struct, frozen=True):
 
     Besides the names of `FILTER_FIELDS`, a dimension can be `words`: all included words must occur, any
     excluded word excludes. It can also be a member or header in the record's bytes, `value.path` or
-    `header.name`. SQL cannot evaluate these.
+    `header.name`. SQL cannot evaluate these. `choices` are alternatives that OR and parentheses combine; each
+    choice must match.
     """
 
     start: datetime
     end: datetime
     include: dict[str, tuple[str, ...]] = {}
     exclude: dict[str, tuple[str, ...]] = {}
+    choices: tuple[FilterChoice, ...] = ()
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names of all dimensions, also those within choices."""
+        return {name for name, _ in self._dimensions()}
+
+    def _dimensions(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        yield from self.include.items()
+        yield from self.exclude.items()
+        yield from dimensions(self.choices)
 
     def without(self, name: str) -> Filters:
         """Return the filters without `name`, as a facet of `name` needs them."""
@@ -70,7 +95,7 @@ class Filters(msgspec.Struct, frozen=True):
     @property
     def counted(self) -> bool:
         """Return whether counters alone can count the matches."""
-        return not (self.include.keys() | self.exclude.keys()) - set(COUNTED)
+        return not self.names - set(COUNTED)
 
     @property
     def probed(self) -> bool:
@@ -80,12 +105,12 @@ class Filters(msgspec.Struct, frozen=True):
     @property
     def of_content(self) -> list[str]:
         """Return the names of filters that depend on the content of records."""
-        return content_names((*self.include, *self.exclude))
+        return content_names(name for name, _ in self._dimensions())
 
     @property
     def worded(self) -> bool:
-        """Return whether text is searched."""
-        return WORDS in self.include or WORDS in self.exclude
+        """Return whether the index of words is searched."""
+        return any(searches_words(name, values) for name, values in self._dimensions())
 
     def unprobed(self) -> Filters:
         """Return the filters that the database can evaluate."""
@@ -125,6 +150,11 @@ def parse_filters(
     return filters
 
 
+def searches_words(name: str, values: Sequence[str]) -> bool:
+    """Return whether this filter searches the index of words."""
+    return name in (WORDS, "message") or (name == "key" and any(value.endswith("*") for value in values))
+
+
 def content_names(names: Iterable[str]) -> list[str]:
     """Return the filter names that depend on the content of records."""
     return [name for name in names if name in OF_CONTENT or is_path(name)]
@@ -139,7 +169,7 @@ def url_has_content_filter(params: QueryDict) -> bool:
 def query_has_content_filter(text: str) -> bool:
     """Return whether a query filters by content. True for a query that cannot be parsed any more."""
     try:
-        return bool(content_names(placed.clause.field or WORDS for placed in parse(text)))
+        return bool(content_names(placed.clause.field or WORDS for placed in parse(text).all_clauses()))
     except ParameterError:
         # This decides whether a shared search is shown to readers without the right. Its text may hold content.
         return True
@@ -180,6 +210,8 @@ def branches(filters: Filters) -> list[SortedBranch]:
 
     Databases do not use several sorted indexes for one OR condition.
     """
+    if parts := _parts(filters):
+        return [branch for part in parts for branch in branches(part)]
     every = DeadLetter.objects.all()
     words = filters.include.get(WORDS)
     wanted = None if words else states(filters.include, filters.exclude)
@@ -194,6 +226,29 @@ def branches(filters: Filters) -> list[SortedBranch]:
     narrowed = _filtered_rows(filters.without(MARK).without(WORK), _in_time_range(filters, every, "mark__failed_at"))
     return [
         SortedBranch(narrowed.filter(mark__state=state), "mark__failed_at", "mark__dead_letter_id") for state in wanted
+    ]
+
+
+def _parts(filters: Filters) -> list[Filters]:
+    """Return filters that together match the same rows, one for each alternative of the only choice; or none.
+
+    Each alternative can then use an index of its own.
+    """
+    if len(filters.choices) != 1 or filters.choices[0].negated:
+        return []
+    groups = filters.choices[0].alternatives
+    fixed = {*filters.include, *filters.exclude}
+    if len(groups) > MAX_BRANCHES or any(fixed & {*group.include, *group.exclude} for group in groups):
+        return []
+    return [
+        Filters(
+            filters.start,
+            filters.end,
+            filters.include | group.include,
+            filters.exclude | group.exclude,
+            group.choices,
+        )
+        for group in groups
     ]
 
 
@@ -219,7 +274,40 @@ def _filtered_rows(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[Dea
             rows = rows.exclude(condition)
     for word in filters.exclude.get(WORDS, ()):
         rows = rows.exclude(_words_condition([word]))
+    return apply_choices(filters.choices, rows)
+
+
+def apply_choices(choices: Sequence[FilterChoice], rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Apply choices to dead letters or, if all their dimensions are `COUNTED`, to counters."""
+    for choice in choices:
+        rows = rows.filter(_choice_condition(choice))
     return rows
+
+
+def _choice_condition(choice: FilterChoice) -> Q:
+    found = functools.reduce(operator.or_, (_group_condition(group) for group in choice.alternatives))
+    return ~found if choice.negated else found
+
+
+def _group_condition(group: FilterGroup) -> Q:
+    conditions = [_value_condition(name, values) for name, values in group.include.items()]
+    for name, values in group.exclude.items():
+        # Any excluded word excludes, while all included words must occur.
+        parts = [(value,) for value in values] if name == WORDS else [values]
+        conditions += [~_value_condition(name, part) for part in parts]
+    conditions += [_choice_condition(choice) for choice in group.choices]
+    return functools.reduce(operator.and_, conditions)
+
+
+def _value_condition(name: str, values: Sequence[str]) -> Q:
+    if name == WORDS:
+        return _words_condition(values)
+    if (condition := _fingerprint_condition(name, values)) is not None:
+        found = Fingerprint.objects.filter(condition).order_by("pk").values_list("pk", flat=True)
+        return Q(fingerprint_id__in=list(found))
+    condition = _condition(name, values)
+    assert condition is not None  # the compiler refuses paths within choices
+    return condition
 
 
 def fingerprint_ids(filters: Filters) -> list[int] | None:
@@ -240,14 +328,18 @@ def freeze_groups(filters: Filters) -> Filters:
 
     Later merges and splits then do not change the selection.
     """
-    include, exclude = (
-        {
-            (FINGERPRINT if name == "group" else name): _current_fingerprints(name, values)
-            for name, values in side.items()
-        }
-        for side in (filters.include, filters.exclude)
+    return msgspec.structs.replace(
+        filters,
+        include=_freeze_side(filters.include),
+        exclude=_freeze_side(filters.exclude),
+        choices=mapped(filters.choices, _freeze_side),
     )
-    return msgspec.structs.replace(filters, include=include, exclude=exclude)
+
+
+def _freeze_side(side: Values) -> Values:
+    return {
+        (FINGERPRINT if name == "group" else name): _current_fingerprints(name, values) for name, values in side.items()
+    }
 
 
 def _current_fingerprints(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -300,7 +392,11 @@ def _checked_values(parameter: str, field: DeadLetterField, values: list[str]) -
             raise ParameterError(parameter, "must be a whole number or a range, such as 3, >100 or 10..20")
         if field.type is ColumnType.FLAG and value not in ("true", "false"):
             raise ParameterError(parameter, "must be true or false")
-    return [value.encode("utf-8", "replace").decode() for value in values]
+    values = [value.encode("utf-8", "replace").decode() for value in values]
+    if field.name == "message" and not all(any(letter.isalnum() for letter in value) for value in values):
+        raise ParameterError(parameter, "needs a letter or a digit")
+    # A parameter is the text itself. Quotes and stars in it have no meaning.
+    return [write_value(ClauseValue(value)) for value in values] if field.kind is FieldKind.TEXT else values
 
 
 def _compile(text: str) -> CompiledQuery:
@@ -312,7 +408,8 @@ def _combine(filters: Filters, query: CompiledQuery) -> Filters:
     start, end = query.start or filters.start, query.end or filters.end
     if start >= end:
         raise ParameterError("q", "the requested time range is empty")
-    return Filters(start, end, _union(filters.include, query.include), _union(filters.exclude, query.exclude))
+    include, exclude = _union(filters.include, query.include), _union(filters.exclude, query.exclude)
+    return Filters(start, end, include, exclude, query.choices)
 
 
 def _union(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.search import queries
+from dlqadmin.deadletters.search.alternatives import alternative
 from dlqadmin.deadletters.search.documents import (
     DeadLetterPage,
     FacetsDocument,
@@ -66,6 +67,8 @@ class DeadLetterList(APIView):
         with _cancellable(request):
             page = queries.page(filters, cursor, limit)
             total = queries.total(filters, None if cursor else page)
+            is_empty = not (cursor or page.rows or page.next or page.partial)
+            wider = alternative(request.query_params, reader) if is_empty else None
         reader.note("dead letters", "list", {"filter": filter_query(request)}, records=len(page.rows))
         return Response(
             DeadLetterPage(
@@ -79,6 +82,7 @@ class DeadLetterList(APIView):
                 partial=page.partial,
                 searched=page.searched,
                 text_behind=word_index.text_backlog().records if filters.worded else None,
+                alternative=wider,
             )
         )
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from datetime import datetime
 
 import msgspec
 
-from dlqadmin.deadletters.search.fields import DeadLetterField, FieldKind, find
+from dlqadmin.deadletters.search.fields import DeadLetterField, FieldKind, find, is_path
+from dlqadmin.deadletters.search.filter_groups import WORDS, FilterChoice, FilterGroup, dimensions, simplified
 from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.deadletters.search.query_lexer import PARAMETER, CharacterRange, raise_at
-from dlqadmin.deadletters.search.query_parser import ClauseValue, PlacedClause, parse, write_value
+from dlqadmin.deadletters.search.query_parser import ParsedGroup, PlacedClause, parse
+from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_time
 
-WORDS = "words"
 MAX_VALUES, MAX_LENGTH = 100, 1000
 Resolve = Callable[[str, str], Sequence[str]]
 
@@ -27,6 +28,7 @@ class CompiledQuery(msgspec.Struct, frozen=True):
     exclude: dict[str, tuple[str, ...]]
     start: datetime | None = None
     end: datetime | None = None
+    choices: tuple[FilterChoice, ...] = ()
 
 
 def compile_query(text: str, resolve: Resolve, now: datetime) -> CompiledQuery:
@@ -35,24 +37,65 @@ def compile_query(text: str, resolve: Resolve, now: datetime) -> CompiledQuery:
     `resolve(field, beginning)` returns the existing names with this prefix.
     """
     text = text.encode("utf-8", "replace").decode()
+    parsed = parse(text)
+    times: dict[str, datetime] = {}
+    rest: list[PlacedClause] = []
+    for placed in parsed.clauses:
+        field = _time_field(placed)
+        if field is None:
+            rest.append(placed)
+        else:
+            times[field.name] = _time(field, placed, times, now)
+    if "after" in times and "before" in times and times["after"] >= times["before"]:
+        raise_at("the time range is empty: `after` must be before `before`", 0, len(text))
+    group = _compile_group(ParsedGroup(tuple(rest), parsed.choices), resolve)
+    return CompiledQuery(group.include, group.exclude, times.get("after"), times.get("before"), group.choices)
+
+
+def _compile_group(parsed: ParsedGroup, resolve: Resolve) -> FilterGroup:
     include: dict[str, dict[str, None]] = {}
     exclude: dict[str, dict[str, None]] = {}
-    times: dict[str, datetime] = {}
-    for placed in parse(text):
+    for placed in parsed.clauses:
         clause = placed.clause
+        if (field := _time_field(placed)) is not None:
+            raise_at(f"put the alternatives in parentheses, and `{field.term}:` behind them", *placed.at)
         field = find(clause.field) if clause.field is not None else None
-        if field is not None and field.kind is FieldKind.TIME:
-            times[field.name] = _time(field, placed, times, now)
-            continue
         name = field.name if field else WORDS
         target = (exclude if clause.negated else include).setdefault(name, {})
         for value, at in zip(clause.values, placed.values_at, strict=True):
             target |= dict.fromkeys(_values(field, value, at, resolve))
-        if len(target) > MAX_VALUES:
-            raise_at(f"has more than {MAX_VALUES} values", *placed.at)
-    if "after" in times and "before" in times and times["after"] >= times["before"]:
-        raise_at("the time range is empty: `after` must be before `before`", 0, len(text))
-    return CompiledQuery(_freeze_values(include), _freeze_values(exclude), times.get("after"), times.get("before"))
+        _check_count(target, placed.at)
+    group = FilterGroup(_freeze_values(include), _freeze_values(exclude))
+    for choice in parsed.choices:
+        alternatives = tuple(_compile_group(one, resolve) for one in choice.alternatives)
+        group = _with_choice(group, FilterChoice(alternatives, choice.negated), choice.at)
+    return group
+
+
+def _with_choice(group: FilterGroup, choice: FilterChoice, at: CharacterRange) -> FilterGroup:
+    """Add a choice: as values of one field if it is a union of them, because counters count these."""
+    found = simplified(choice)
+    if (
+        found is not None
+        and not (found.include.keys() & group.include.keys())
+        and not (found.exclude.keys() & group.exclude.keys())
+    ):
+        for values in (*found.include.values(), *found.exclude.values()):
+            _check_count(values, at)
+        return FilterGroup(group.include | found.include, group.exclude | found.exclude, group.choices + found.choices)
+    if any(is_path(name) for name, _ in dimensions([choice])):
+        raise_at("`value.` and `header.` can be alternatives of the same member or header only", *at)
+    return msgspec.structs.replace(group, choices=(*group.choices, choice))
+
+
+def _time_field(placed: PlacedClause) -> DeadLetterField | None:
+    field = find(placed.clause.field) if placed.clause.field is not None else None
+    return field if field is not None and field.kind is FieldKind.TIME else None
+
+
+def _check_count(values: Sized, at: CharacterRange) -> None:
+    if len(values) > MAX_VALUES:
+        raise_at(f"has more than {MAX_VALUES} values", *at)
 
 
 def _values(field: DeadLetterField | None, value: ClauseValue, at: CharacterRange, resolve: Resolve) -> Sequence[str]:
@@ -60,6 +103,8 @@ def _values(field: DeadLetterField | None, value: ClauseValue, at: CharacterRang
         raise_at(f"a value has at most {MAX_LENGTH} characters", *at)
     if field is None:
         return [_compile_word(value, at)]
+    if field.kind is FieldKind.TEXT:
+        return [_compile_text(field, value, at)]
     if value.text == "" and field.kind is not FieldKind.PATH:
         raise_at(f"`{field.term}` needs a value", *at)
     if field.kind is FieldKind.PATH:
@@ -67,6 +112,14 @@ def _values(field: DeadLetterField | None, value: ClauseValue, at: CharacterRang
     if value.prefix:
         return _names_with_prefix(field, value, at, resolve)
     return [_check_value(field, value.text, at)]
+
+
+def _compile_text(field: DeadLetterField, value: ClauseValue, at: CharacterRange) -> str:
+    if not value.text:
+        raise_at(f"`{field.term}` needs a value", *at)
+    if field.name == "message":
+        return _compile_word(value, at)
+    return write_value(value)
 
 
 def _compile_word(value: ClauseValue, at: CharacterRange) -> str:

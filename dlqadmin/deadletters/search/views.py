@@ -42,12 +42,15 @@ class Completions(APIView):
         responses=QueryCompletion,
     )
     def get(self, request: Request) -> Response:
-        """Return at most 20 fields or values that fit at the cursor."""
+        """Return at most 30 fields or values that fit at the cursor.
+
+        After `value.`, readers of payloads get the members of the newest 50 values.
+        """
         text = request.query_params.get("q", "")[:MAX_LENGTH].replace("\0", "")
         at = request.query_params.get("at") or str(len(text))
         if not (at.isascii() and at.isdigit() and len(at) < 6):
             raise ParameterError("at", "must be a whole number")
-        return Response(complete(text, min(int(at), len(text))))
+        return Response(complete(text, min(int(at), len(text)), reader_of(request.user)))
 
 
 class RunningQuery(APIView):

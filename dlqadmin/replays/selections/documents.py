@@ -72,4 +72,9 @@ def _without_content(filters: dict[str, Any]) -> dict[str, Any]:
     told = dict(filters)
     for side in {"include", "exclude"} & filters.keys():
         told[side] = filters[side] | {name: [] for name in content_names(filters[side])}
+    if "choices" in filters:
+        told["choices"] = [
+            {**choice, "alternatives": [_without_content(group) for group in choice["alternatives"]]}
+            for choice in filters["choices"]
+        ]
     return told

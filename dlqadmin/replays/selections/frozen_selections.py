@@ -20,6 +20,7 @@ from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search.candidates import newest
+from dlqadmin.deadletters.search.filter_groups import FilterChoice, described
 from dlqadmin.deadletters.search.filters import (
     PROBED,
     Filters,
@@ -61,6 +62,7 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
         "to": meant.end.isoformat(),
         "include": {name: list(values) for name, values in meant.include.items()},
         "exclude": {name: list(values) for name, values in meant.exclude.items()},
+        **({"choices": msgspec.to_builtins(meant.choices)} if meant.choices else {}),
     }
     return _freeze("filter", stored, title_of(filters), watermark, actor, once, now, query)
 
@@ -129,6 +131,7 @@ def title_of(filters: Filters) -> str:
     groups = filters.include.get("group", ())
     named = [_titled(name, values) for name, values in filters.include.items()]
     named += [f"not {_titled(name, values)}" for name, values in filters.exclude.items()]
+    named += described(filters.choices, _titled)
     if len(groups) == 1 and len(named) == 1:
         group = Group.objects.filter(pk=int(groups[0])).first()
         return group.title if group else named[0]
@@ -189,6 +192,7 @@ def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
             datetime.fromisoformat(filters["to"]).astimezone(UTC),
             {name: tuple(values) for name, values in filters["include"].items()},
             {name: tuple(values) for name, values in filters["exclude"].items()},
+            msgspec.convert(filters.get("choices", []), tuple[FilterChoice, ...]),
         ),
         here,
     )

@@ -623,7 +623,7 @@ export type components = {
          *
          *         `partial` is true if a time limit ended the search. `searched` is the number of records whose bytes were read,
          *         and null if none had to be. `text_behind` is the number of dead letters that words do not find yet, and null
-         *         if the query has no words.
+         *         if the query has no words. `alternative` is a wider query, if nothing matches a key or word.
          */
         DeadLetterPage: {
             results: components["schemas"]["DeadLetterRow"][];
@@ -639,6 +639,7 @@ export type components = {
             partial: boolean;
             searched: number | null;
             text_behind: number | null;
+            alternative: components["schemas"]["QueryAlternative"] | null;
         };
         /** @description A dead letter in a list. `withheld` is true if the reader may not see content, such as the key. */
         DeadLetterRow: {
@@ -1861,6 +1862,12 @@ export type components = {
             why: string;
             program: string;
         };
+        /** @description A wider query, and the number of its matches. If the count is not exact, it is a lower bound. */
+        QueryAlternative: {
+            query: string;
+            count: number;
+            exact: boolean;
+        };
         /** @description Suggestions, and the range of characters that they replace. */
         QueryCompletion: {
             start: number;
@@ -2958,6 +2965,7 @@ export type ProblemFinding = components['schemas']['ProblemFinding'];
 export type ProblemPosition = components['schemas']['ProblemPosition'];
 export type ProducedDocument = components['schemas']['ProducedDocument'];
 export type ProgramSuggestion = components['schemas']['ProgramSuggestion'];
+export type QueryAlternative = components['schemas']['QueryAlternative'];
 export type QueryCompletion = components['schemas']['QueryCompletion'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];

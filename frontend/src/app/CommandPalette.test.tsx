@@ -42,8 +42,12 @@ afterEach(async () => {
   await act(() => root.unmount());
 });
 
+const labels = () =>
+  [...document.querySelectorAll("[role=option]")].map((one) => one.querySelector(".cut")?.textContent);
+
 async function type(...texts: string[]): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  client.setQueryData(["session"], { role: "operator", read_only: false, payload_reader: true });
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() =>
     root.render(
@@ -88,6 +92,38 @@ it("says among what there was nothing", async () => {
   await type("zzz");
   await until(() => note() !== "Looking…");
   expect(note()).toBe(
-    "Not among the screens, the dead letter topics of 30 d, the groups of 30 d or the connectors. A record is found by topic/partition/offset.",
+    "Not among the screens, the dead letter topics of 30 d, the groups of 30 d, the newest replays, the newest bulk fixes or the connectors. A record is found by topic/partition/offset.",
   );
+});
+
+function json(body: object, status = 200): Promise<Response> {
+  return Promise.resolve(new Response(JSON.stringify(body), { status }));
+}
+
+it("finds replays by number and title, also older ones, and bulk fixes", async () => {
+  answer = (path) => {
+    if (path.endsWith("/replays/3")) return json({ id: 3, title: "an old one" });
+    if (path.endsWith("/replays")) return json({ results: [{ id: 12, title: "orders of May" }], next: null });
+    if (path.endsWith("/bulk-fixes"))
+      return json({ results: [{ id: 4, status: "done", selection: { title: "orders null" } }] });
+    return usual(path);
+  };
+  await type("orders");
+  await until(() => labels().length === 3);
+  expect(labels()).toEqual(["R-12 orders of May", "B-4 orders null", "Records with a key that begins with orders"]);
+  await act(() => root.unmount());
+  await type("r-3");
+  await until(() => labels()[0] === "R-3 an old one");
+});
+
+it("offers actions: those that write lead to the page of their object", async () => {
+  answer = (path) =>
+    path.endsWith("connectors") ? json({ results: [{ name: "usgs", state: "RUNNING" }], next: null }) : usual(path);
+  await type("pause");
+  await until(() => labels()[0] === "Pause connector usgs…");
+  await act(() => root.unmount());
+  await type("theme");
+  expect(labels()[0]).toBe("Switch to dark theme");
+  await act(() => document.querySelector<HTMLElement>("[role=option]")!.click());
+  expect(document.documentElement.dataset.mantineColorScheme).toBe("dark");
 });

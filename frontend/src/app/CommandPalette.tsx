@@ -1,26 +1,12 @@
 import { Modal } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
 import { useId, useState, type KeyboardEvent } from "react";
 import { useNavigate } from "react-router";
-import { useConnectors } from "../api/connectors";
-import { useDeadLetterAt, usePaletteNames } from "../api/commandPalette";
-import { recordsWith } from "../lib/filter";
-import { count, plural } from "../lib/format";
-import {
-  coordinates,
-  matchingEntries,
-  paletteNote,
-  type Coordinates,
-  type PaletteEntry,
-  type Source,
-} from "../lib/palette";
+import type { PaletteEntry } from "../lib/palette";
 import { join } from "../ui/Panel";
 import styles from "./CommandPalette.module.css";
-import { SCREENS } from "./screens";
+import { usePaletteEntries } from "./CommandPaletteEntries";
 
-const TYPING_MS = 250;
-
-/** The command palette: finds screens, topics, groups and connectors by name, and records by topic/partition/offset. */
+/** The command palette: finds screens, actions and objects by name, and records by topic/partition/offset or key. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -31,7 +17,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const go = (place: PaletteEntry | undefined) => {
     if (!place) return;
     onClose();
-    void navigate(place.to);
+    place.act?.();
+    if (place.to !== undefined) void navigate(place.to);
   };
   const steer = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -60,7 +47,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={chosen ? `${list}-${places.indexOf(chosen)}` : undefined}
-        placeholder="A screen, topic, group, connector, or topic/partition/offset"
+        placeholder="A screen, action, topic, group, connector, replay, key, or topic/partition/offset"
         autoComplete="off"
         spellCheck={false}
         data-autofocus
@@ -70,7 +57,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       />
       <div className={styles.list} id={list} role="listbox" aria-label="Places">
         {places.map((place, index) => (
-          <div key={`${place.section} ${place.to} ${place.label}`}>
+          <div key={`${place.section} ${place.to ?? ""} ${place.label}`}>
             {place.section !== places[index - 1]?.section && (
               <div className={styles.section} aria-hidden="true">
                 {place.section}
@@ -118,75 +105,4 @@ function PaletteOption({
       {place.note && <span className="s t3 nw">{place.note}</span>}
     </div>
   );
-}
-
-/** Return the matching entries, and a note if names are missing or nothing matches. */
-function usePaletteEntries(text: string): { places: PaletteEntry[]; note: string } {
-  const { topics, groups } = usePaletteNames();
-  const connectors = useConnectors();
-  const wanted = coordinates(text);
-  const [settled] = useDebouncedValue(text, TYPING_MS);
-  const record = useDeadLetterAt(settled === text ? wanted : null);
-  if (wanted !== null) {
-    const place = record.data && {
-      section: "Record",
-      label: nameOf(wanted),
-      note: record.data.by === "origin" ? "its newest dead letter" : "dead letter",
-      to: `/records/${record.data.id}`,
-    };
-    return {
-      places: place ? [place] : [],
-      note: place ? "" : record.isError ? record.error.message : "Looking it up…",
-    };
-  }
-  const places = matchingEntries(
-    [
-      ...SCREENS.map(({ to, label }) => ({ section: "Screens", label, to })),
-      { section: "Screens", label: "Profile", to: "/profile" },
-      ...(topics.data?.facets.topic ?? []).map(({ value, label, count }) => ({
-        section: "Dead letter topics of 30 d",
-        label,
-        note: plural(count, "record"),
-        to: recordsWith("topic", value, "now-30d"),
-      })),
-      ...(groups.data?.results ?? []).map((group) => ({
-        section: "Groups of 30 d",
-        label: group.title,
-        note: plural(group.events, "event"),
-        to: `/groups/${group.id}?range=30d`,
-      })),
-      ...(connectors.data?.results ?? []).map(({ name }) => ({
-        section: "Connectors",
-        label: name,
-        to: `/connectors/${encodeURIComponent(name)}`,
-      })),
-    ],
-    text,
-  );
-  const sources = [
-    { name: "the screens", state: "success" as const },
-    {
-      name:
-        topics.data?.exact === false
-          ? `the dead letter topics of the newest ${count(topics.data.of)} records`
-          : "the dead letter topics of 30 d",
-      state: stateOf(topics),
-    },
-    {
-      name: groups.data?.next ? `the newest ${groups.data.results.length} groups` : "the groups of 30 d",
-      state: stateOf(groups),
-    },
-    { name: "the connectors", state: stateOf(connectors) },
-  ];
-  return { places, note: paletteNote(sources, places.length) };
-}
-
-/** Return the state of a query; data counts as success even if a later refresh failed. */
-function stateOf({ data, isError }: { data: unknown; isError: boolean }): Source["state"] {
-  if (data !== undefined) return "success";
-  return isError ? "error" : "pending";
-}
-
-function nameOf({ topic, partition, offset }: Coordinates): string {
-  return `${topic} / ${partition} / ${offset}`;
 }

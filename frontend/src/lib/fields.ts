@@ -8,7 +8,7 @@ export interface FieldRow {
   /** The name in the query language. */
   term: string;
   label: string;
-  kind: "name" | "exact" | "choice" | "id" | "number";
+  kind: "name" | "exact" | "text" | "choice" | "id" | "number";
   /** The position among the facets. */
   facet?: number;
   /** The words of the query language for values of the field, where they differ. */
@@ -22,6 +22,7 @@ export type Field =
   | "exception"
   | "group"
   | "key"
+  | "message"
   | "partition"
   | "offset"
   | "origin_topic"
@@ -39,12 +40,13 @@ export const FIELDS: readonly FieldRow[] = [
   { name: "stage", term: "stage", label: "Stage", kind: "name", facet: 1 },
   { name: "exception", term: "exception", label: "Exception", kind: "name", facet: 2 },
   { name: "group", term: "group", label: "Group", kind: "id", facet: 3 },
-  { name: "key", term: "key", label: "Key", kind: "exact" },
-  { name: "partition", term: "partition", label: "Partition", kind: "number" },
-  { name: "offset", term: "offset", label: "Offset", kind: "number" },
+  { name: "key", term: "key", label: "Key", kind: "text" },
+  { name: "message", term: "message", label: "Message", kind: "text" },
+  { name: "partition", term: "dlq_partition", label: "Dead letter partition", kind: "number" },
+  { name: "offset", term: "dlq_offset", label: "Dead letter offset", kind: "number" },
   { name: "origin_topic", term: "origin_topic", label: "Origin topic", kind: "name" },
-  { name: "origin_partition", term: "origin_partition", label: "Origin partition", kind: "number", facet: 6 },
-  { name: "origin_offset", term: "origin_offset", label: "Origin offset", kind: "number" },
+  { name: "origin_partition", term: "partition", label: "Origin partition", kind: "number", facet: 6 },
+  { name: "origin_offset", term: "offset", label: "Origin offset", kind: "number" },
   { name: "replay_state", term: "replay", label: "Replay state", kind: "choice", facet: 7 },
   { name: "work", term: "work", label: "Work", kind: "choice", facet: 8 },
   { name: "readable", term: "is", label: "Readable", kind: "choice", words: { true: "readable", false: "unreadable" } },

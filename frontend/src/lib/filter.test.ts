@@ -3,6 +3,7 @@ import {
   apiQuery,
   readsRecordBytes,
   savedQuery,
+  withQuery,
   filterOfSaved,
   readFilter,
   recordsOf,
@@ -112,6 +113,25 @@ it("a search that is kept opens as it was", () => {
   const filter = read("q=stage:TASK_PUT+gap&from=now-1h");
   expect(savedQuery(filter)).toBe("stage:TASK_PUT gap after:-1h");
   expect(filterOfSaved(savedQuery(filter))).toEqual(filter);
+});
+
+it("another query keeps the time and the clauses that are off", () => {
+  expect(withQuery(read("q=key:a+stage:B&off=1&from=now-1h"), "key:a*", "utc")).toEqual({
+    clauses: [
+      { text: "stage:B", off: true },
+      { text: "key:a*", off: false },
+    ],
+    from: "now-1h",
+    to: "now",
+  });
+});
+
+it("alternatives are one clause, so that others narrow all of them", () => {
+  const filter = withTyped(read("q=stage:A+OR+stage:B"), "-topic:a", "utc");
+  expect(filter.clauses.map(({ text }) => text)).toEqual(["(stage:A OR stage:B)", "-topic:a"]);
+  expect(filterOfSaved(savedQuery(filter))).toEqual(filter);
+  expect(readsRecordBytes(read("q=(value.a:1+OR+value.a:2)"))).toBe(true);
+  expect(readsRecordBytes(filter)).toBe(false);
 });
 
 it("a look into bytes is known by its fields", () => {

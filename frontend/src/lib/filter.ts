@@ -1,7 +1,7 @@
 /** The filter of a list of dead letters, as stored in the page's URL. */
 import { FIELDS, type Field, type FieldRow } from "./fields";
 import type { Zone } from "./format";
-import { withoutValue, splitClauses, parseClause, formatClause } from "./query";
+import { withoutValue, clauseTexts, isGroup, parseClause, formatClause } from "./query";
 import { inUtc } from "./ranges";
 
 /** One chip of the query bar: a clause of the query language. */
@@ -24,7 +24,7 @@ const RELATIVE = /^(?:now)?(-\d{1,6}[smhdw])$/;
 
 export function readFilter(params: URLSearchParams): Filter {
   const off = new Set((params.get("off") ?? "").split(","));
-  const clauses: Clause[] = splitClauses(params.get("q") ?? "").map(({ text }, index) => ({
+  const clauses: Clause[] = clauseTexts(params.get("q") ?? "").map((text, index) => ({
     text,
     off: off.has(String(index)),
   }));
@@ -107,7 +107,7 @@ export function toggle(filter: Filter, field: Field, value: string, exclude: boo
 
 /** Add typed text to the filter. `after:` and `before:` set the time range, in this zone. */
 export function withTyped(filter: Filter, input: string, zone: Zone): Filter {
-  return splitClauses(input).reduce((sum, { text }) => {
+  return clauseTexts(input).reduce((sum, text) => {
     const { field, values, exclude } = parseClause(text);
     const time = values.length === 1 && !exclude ? values[0] : undefined;
     if (time && (field === "after" || field === "before") && isTime(time)) {
@@ -118,10 +118,19 @@ export function withTyped(filter: Filter, input: string, zone: Zone): Filter {
   }, filter);
 }
 
+/** Replace the active clauses by those of a query; disabled clauses stay. */
+export function withQuery(filter: Filter, query: string, zone: Zone): Filter {
+  return withTyped({ ...filter, clauses: filter.clauses.filter((clause) => clause.off) }, query, zone);
+}
+
 /** Return whether the query reads records' bytes, which is slow. */
 export function readsRecordBytes(filter: Filter): boolean {
   return filter.clauses.some(
-    (clause) => !clause.off && /^(?:value|header)\../.test(parseClause(clause.text).field ?? ""),
+    ({ text, off }) =>
+      !off &&
+      (isGroup(text)
+        ? /[\s(-](?:value|header)\.[^\s:]+:/.test(text)
+        : /^(?:value|header)\../.test(parseClause(text).field ?? "")),
   );
 }
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { coordinates, matchingEntries, paletteNote, type PaletteEntry, type Source } from "./palette";
+import {
+  coordinates,
+  keySearch,
+  matchingEntries,
+  replayNumber,
+  paletteNote,
+  type PaletteEntry,
+  type Source,
+} from "./palette";
 
 const place = (section: string, label: string): PaletteEntry => ({ section, label, to: "/" });
 
@@ -14,6 +22,18 @@ describe("coordinates", () => {
   );
 });
 
+it.each([
+  ["R-12", 12],
+  [" r12 ", 12],
+  ["R-", null],
+  ["r-12 x", null],
+])("the number of a replay in %s", (text, expected) => expect(replayNumber(text)).toBe(expected));
+
+it("keys are searched by their beginning, from the second letter on", () => {
+  expect(keySearch("a")).toEqual([]);
+  expect(keySearch("ak 1").map(({ to }) => to)).toEqual(["/records?q=key%3A%22ak+1%22*&from=now-30d"]);
+});
+
 describe("what matches in the palette", () => {
   it("has every word, in any case and order", () => {
     expect(
@@ -21,6 +41,10 @@ describe("what matches in the palette", () => {
         (one) => one.label,
       ),
     ).toEqual(["NOT NULL: gap"]);
+  });
+  it("is found by other words too", () => {
+    const settings = { ...place("Screens", "Settings"), also: "go to" };
+    expect(matchingEntries([settings, place("Screens", "Groups")], "Go to Settings")).toEqual([settings]);
   });
   it("begins with the first word before it only holds it, and stays in its section", () => {
     const places = [place("Topics", "eu.orders"), place("Groups", "orders late"), place("Topics", "orders.dlq")];

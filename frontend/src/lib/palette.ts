@@ -1,9 +1,14 @@
-/** An entry of the command palette. */
+import { formatClause } from "./query";
+
+/** An entry of the command palette: a link, or an action in this window. */
 export interface PaletteEntry {
   section: string;
   label: string;
   note?: string;
-  to: string;
+  /** Other words that find the entry. */
+  also?: string;
+  to?: string;
+  act?: () => void;
 }
 
 export interface Coordinates {
@@ -20,6 +25,26 @@ export function coordinates(text: string): Coordinates | null {
   if (!found?.[1] || !found[2] || !found[3]) return null;
   const offset = Number(found[3].replaceAll(",", ""));
   return Number.isSafeInteger(offset) ? { topic: found[1], partition: Number(found[2]), offset } : null;
+}
+
+/** Return the number in "R-12" or "r12"; null for other text. */
+export function replayNumber(text: string): number | null {
+  const found = /^\s*r-?(\d{1,9})\s*$/i.exec(text);
+  return found ? Number(found[1]) : null;
+}
+
+/** Return the records page of keys that begin with a text. */
+export function keySearch(text: string): PaletteEntry[] {
+  const key = text.trim();
+  if (key.length < 2) return [];
+  const clause = `${formatClause({ field: "key", values: [key], exclude: false })}*`;
+  return [
+    {
+      section: "Search",
+      label: `Records with a key that begins with ${key}`,
+      to: `/records?${new URLSearchParams({ q: clause, from: "now-30d" })}`,
+    },
+  ];
 }
 
 /** A source of names: its name in a sentence, and its loading state. */
@@ -53,7 +78,9 @@ function listed(names: readonly string[], joint: string): string {
 export function matchingEntries(places: readonly PaletteEntry[], text: string): PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const first = words[0] ?? "";
-  const hits = places.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+  const hits = places.filter(({ label, also = "" }) =>
+    words.every((word) => `${label} ${also}`.toLowerCase().includes(word)),
+  );
   const sections = [...new Set(hits.map((place) => place.section))];
   return sections.flatMap((section) => {
     const own = hits.filter((place) => place.section === section);

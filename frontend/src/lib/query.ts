@@ -14,18 +14,42 @@ export interface ParsedClause {
   exclude: boolean;
 }
 
-// Spaces outside quotes separate clauses; an unclosed quote reaches to the end.
-const PIECE = /(?:"(?:[^"\\]|\\[^])*(?:"|$)|[^\s"])+/gu;
+// An unclosed quote reaches to the end.
+const TOKEN = /"(?:[^"\\]|\\[^])*(?:"|$)|[^]/gu;
 const CLAUSE = /^(-?)(?:([^\W\d][^\s:,"]*):(?=[^]))?([^]*)$/u;
 const VALUE = /"((?:[^"\\]|\\[^])*)"?(\*?)|[^,]+/gu;
-const BARE = /^(?![-"])[^\s,*:"\\]+$/u;
+const BARE = /^(?![-"]|(?:OR|AND)$)[^\s,*:"\\()]+$/u;
 
+/** Split a query at the spaces outside quotes and parentheses. */
 export function splitClauses(query: string): ClauseRange[] {
-  return [...query.matchAll(PIECE)].map((found) => ({
-    text: found[0],
-    start: found.index,
-    end: found.index + found[0].length,
-  }));
+  const found: ClauseRange[] = [];
+  let depth = 0;
+  let start = 0;
+  const close = (end: number) => {
+    if (end > start) found.push({ text: query.slice(start, end), start, end });
+  };
+  for (const { 0: token, index } of query.matchAll(TOKEN)) {
+    if (token === "(") depth += 1;
+    else if (token === ")") depth = Math.max(0, depth - 1);
+    else if (depth === 0 && /^\s$/u.test(token)) {
+      close(index);
+      start = index + 1;
+    }
+  }
+  close(query.length);
+  return found;
+}
+
+/** Return the clauses of a query. Alternatives outside parentheses become one clause in parentheses. */
+export function clauseTexts(query: string): string[] {
+  const texts = splitClauses(query).map(({ text }) => text);
+  if (texts.includes("OR")) return [`(${query.trim()})`];
+  return texts.filter((text) => text !== "AND");
+}
+
+/** Return whether a clause is in parentheses. */
+export function isGroup(clause: string): boolean {
+  return /^-?\(/.test(clause);
 }
 
 export function parseClause(clause: string): ParsedClause {

@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
-import { boundsWords, shorterRanges } from "./ranges";
+import { afterEach, expect, it, vi } from "vitest";
+import { boundsWords, fromInput, inputValue, isRangeEmpty, shorterRanges } from "./ranges";
+
+afterEach(() => vi.unstubAllEnvs());
 
 it.each([
   ["now-7d", "now", ["3d", "24h", "6h"]],
@@ -23,4 +25,23 @@ it("bounds are told as people read them", () => {
   expect(boundsWords({ from: "2018-02-06T23:04:12Z", to: "2018-02-07T00:00:00Z" }, "utc")).toBe(
     "between 6 Feb 2018 23:04 and 7 Feb 2018 00:00",
   );
+});
+
+it.each([
+  ["utc", "2026-11-20T10:30"],
+  ["local", "2026-11-20T05:30"],
+] as const)("an input shows a bound in the zone %s and reads it back", (zone, value) => {
+  vi.stubEnv("TZ", "America/New_York");
+  expect(inputValue("2026-11-20T10:30:00Z", zone)).toBe(value);
+  expect(fromInput(value, zone)).toBe("2026-11-20T10:30:00Z");
+});
+
+it("an input without a time means now", () => {
+  expect(fromInput("", "utc")).toBe("now");
+  expect(inputValue("yesterday", "utc")).toBe("");
+});
+
+it("a range ends after it starts", () => {
+  expect(isRangeEmpty({ from: "2026-11-20T10:30:00Z", to: "2026-11-20T10:30:00Z" })).toBe(true);
+  expect(isRangeEmpty({ from: "now-1h", to: "now" })).toBe(false);
 });

@@ -62,6 +62,24 @@ export function boundWords(bound: string, zone: Zone): string {
   return bound.startsWith("now") ? bound : dateMinute(bound, zone);
 }
 
+/** Format a bound for an input of type datetime-local; empty if it is no time. */
+export function inputValue(bound: string, zone: Zone): string {
+  const moment = momentOf(bound);
+  if (Number.isNaN(moment)) return "";
+  const shift = zone === "utc" ? 0 : new Date(moment).getTimezoneOffset() * UNIT_MS.m;
+  return new Date(moment - shift).toISOString().slice(0, 16);
+}
+
+/** Return the bound of an input of type datetime-local; an empty input means now. */
+export function fromInput(value: string, zone: Zone): string {
+  return value === "" ? "now" : inUtc(value, zone);
+}
+
+/** Return whether the range contains no moment. */
+export function isRangeEmpty({ from, to }: Bounds): boolean {
+  return momentOf(from) >= momentOf(to);
+}
+
 /** Return a bound in epoch milliseconds. */
 function momentOf(bound: string): number {
   return bound.startsWith("now") ? Date.now() - agoOf(bound.slice(4)) : Date.parse(inUtc(bound, "utc"));

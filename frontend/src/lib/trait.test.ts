@@ -3,7 +3,7 @@ import { clauseOfTrait } from "./trait";
 
 it.each([
   ["topic", "orders.dlq", "topic:orders.dlq"],
-  ["origin partition", "3", "origin_partition:3"],
+  ["origin partition", "3", "partition:3"],
   ["value.properties.gap", "null", "value.properties.gap:null"],
   ["value.net", '"ak"', "value.net:ak"],
   ["value.place", '"a \\"b\\""', 'value.place:"a \\"b\\""'],

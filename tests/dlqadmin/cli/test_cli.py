@@ -75,7 +75,7 @@ def command(url: str, token: str) -> Dlq:
 
 
 def test_list_takes_the_language_of_the_query_bar(dlq: Dlq, indexed: list[int]) -> None:
-    done = dlq("list", f"offset:50 {SINCE}")
+    done = dlq("list", f"dlq_offset:50 {SINCE}")
     assert done.status == 0
     assert "usgs.earthquakes.dlq / 0 / 50" in done.out
     assert "\n1 of 1, failed from" in done.out

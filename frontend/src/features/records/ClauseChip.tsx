@@ -1,5 +1,5 @@
 import type { Clause } from "../../lib/filter";
-import { parseClause } from "../../lib/query";
+import { isGroup, parseClause } from "../../lib/query";
 import { join } from "../../ui/Panel";
 import styles from "./QueryBar.module.css";
 
@@ -33,7 +33,7 @@ export function ClauseChip({ clause, groupLabels, errorRange, onToggle, onEdit, 
     >
       <em>
         {exclude ? "not " : ""}
-        {(field ?? "text").replace("_", " ")}
+        {isGroup(clause.text) ? "" : (field ?? "text").replace("_", " ")}
       </em>{" "}
       {shown.join(" or ")}
     </button>

@@ -119,6 +119,15 @@ it("Enter that ends a composition is the input method's", async () => {
   expect(texts()).toEqual(["a", "かな"]);
 });
 
+it("the empty bar lists the fields as soon as it has the focus, and Escape leaves it", async () => {
+  await show("q=a");
+  await act(() => line().focus());
+  await settle();
+  expect(sent.filter((url) => url.includes("complete"))).toEqual(["GET /api/v1/dead-letters/complete?q=&at=0"]);
+  await key({ key: "Escape" });
+  expect(document.activeElement).not.toBe(line());
+});
+
 it("suggestions follow the cursor", async () => {
   await show("");
   await type("stage:x");
@@ -157,4 +166,27 @@ it("who may not save sees why", async () => {
   await show("", undefined, "viewer");
   await press("button", "Saved searches");
   expect(document.body.textContent).toContain("Needs the role operator");
+});
+
+async function fill(label: string, value: string): Promise<void> {
+  const input = document.querySelector<HTMLInputElement>(`[aria-label="${label}"]`)!;
+  await act(() => {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, value);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+it("a start and an end are chosen by date, and a bound that stays keeps its seconds", async () => {
+  await show("q=a&from=2026-11-20T10:30:15Z&to=2026-11-20T12:00:00Z");
+  const select = document.querySelector<HTMLSelectElement>("[aria-label=Time]")!;
+  await act(() => {
+    select.value = "choose";
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await fill("End, UTC", "2026-11-20T10:00");
+  expect(document.querySelector("[aria-disabled=true]")?.textContent).toBe("Apply");
+  await fill("End, UTC", "2026-11-20T11:00");
+  await press("button", "Apply");
+  expect([filter.from, filter.to, texts()]).toEqual(["2026-11-20T10:30:15Z", "2026-11-20T11:00:00Z", ["a"]]);
+  expect(document.querySelector("[type=datetime-local]")).toBeNull();
 });

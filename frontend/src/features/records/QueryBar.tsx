@@ -1,7 +1,7 @@
 import { useState, type ReactNode, type RefObject } from "react";
+import { flushSync } from "react-dom";
 import { savedQuery, queryOf, withTyped, type Clause, type Filter } from "../../lib/filter";
 import { splitClauses, toUtf16Index } from "../../lib/query";
-import { RANGES, boundWords } from "../../lib/ranges";
 import { useZone } from "../../lib/zone";
 import { join } from "../../ui/Panel";
 import { ClauseChip } from "./ClauseChip";
@@ -9,6 +9,7 @@ import { QueryInput } from "./QueryInput";
 import { queryErrorOf, type QueryError } from "./queryError";
 import styles from "./QueryBar.module.css";
 import { rememberSearch } from "./recentSearches";
+import { TimeRangeSelect } from "./TimeRangeSelect";
 
 interface Props {
   filter: Filter;
@@ -32,7 +33,8 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
   });
   const edit = (clause: Clause) => {
     onChange(without(clause));
-    setText([text.trim(), clause.text].filter(Boolean).join(" "));
+    // The focus lists the fields if the input is still empty.
+    flushSync(() => setText([text.trim(), clause.text].filter(Boolean).join(" ")));
     input.current?.focus();
   };
   const commit = () => {
@@ -77,35 +79,6 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
         </p>
       )}
     </>
-  );
-}
-
-function TimeRangeSelect({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
-  const { zone } = useZone();
-  const relative = filter.to === "now" && RANGES.some((one) => `now-${one.value}` === filter.from);
-  return (
-    <span className={join(styles.token, styles.time)}>
-      <em>time</em>
-      <select
-        aria-label="Time"
-        value={relative ? filter.from : "own"}
-        onChange={(event) =>
-          event.currentTarget.value !== "own" && onChange({ ...filter, from: event.currentTarget.value, to: "now" })
-        }
-      >
-        {!relative && (
-          <option value="own">
-            {boundWords(filter.from, zone)} to {boundWords(filter.to, zone)}
-          </option>
-        )}
-        {RANGES.map((one) => (
-          <option key={one.value} value={`now-${one.value}`}>
-            now-{one.value} to now
-          </option>
-        ))}
-      </select>
-      <em aria-hidden="true">▾</em>
-    </span>
   );
 }
 

@@ -52,7 +52,7 @@ export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props
       event.preventDefault();
       setOpen(false);
       onCommit();
-    } else if (event.key === "Escape" && open) setOpen(false);
+    } else if (event.key === "Escape" && open && value !== "") setOpen(false);
     else if (event.key === "Escape") event.currentTarget.blur();
     else if (event.key === "Backspace" && value === "") onEditLast();
   };
@@ -72,6 +72,7 @@ export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props
         placeholder="Add a filter, or search messages and keys"
         onChange={(event) => (onChange(event.currentTarget.value), look(event.currentTarget))}
         onClick={(event) => look(event.currentTarget)}
+        onFocus={(event) => event.currentTarget.value === "" && look(event.currentTarget)}
         onBlur={() => setOpen(false)}
         onKeyDown={press}
         onKeyUp={(event) => MOVES.has(event.key) && look(event.currentTarget)}

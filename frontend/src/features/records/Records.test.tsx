@@ -34,6 +34,7 @@ const PAGE: DeadLetterPage = {
   partial: false,
   searched: null,
   text_behind: null,
+  alternative: null,
 };
 const NONE: DeadLetterPage = { ...PAGE, results: [], next: null, total: { count: 0, exact: true } };
 const FACETS = {
@@ -198,6 +199,19 @@ it("no match is told against all of the time", async () => {
   expect(text()).toContain("0 of 48,210 match");
   await press("Without word");
   expect(text()).toContain("of 48,210");
+});
+
+it("a key that is not found whole can be searched by its beginning", async () => {
+  const alternative = { query: "key:ak1836*", count: 3, exact: true };
+  answers = (path, params) =>
+    lists(
+      path,
+      params.get("q") === "key:ak1836" ? { ...NONE, alternative } : { ...PAGE, total: { count: 3, exact: true } },
+    );
+  await show("/records?q=key:ak1836");
+  await press("Search key:ak1836* (3 records)");
+  expect(text()).toContain("Showing 1 of 3");
+  expect(asked().some((url) => url.includes("q=key%3Aak1836*"))).toBe(true);
 });
 
 it("a quiet time is told with the last failure before it", async () => {

@@ -1,8 +1,8 @@
 import { useClusters } from "../../api/clusters";
 import { useDeadLetterTotal, useNewestDeadLetter } from "../../api/deadLetters";
 import type { DeadLetterPage } from "../../api/types";
-import { apiQuery, type Filter } from "../../lib/filter";
-import { count } from "../../lib/format";
+import { apiQuery, withQuery, type Filter } from "../../lib/filter";
+import { count, plural } from "../../lib/format";
 import { boundsWords } from "../../lib/ranges";
 import { totalWords, type Total } from "../../lib/total";
 import { useZone } from "../../lib/zone";
@@ -32,6 +32,7 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
   const hasNoRecords = !partial && (active.length === 0 || (all?.exact === true && all.count === 0));
   const { data: newest } = useNewestDeadLetter(hasNoRecords);
   const { data: clusters } = useClusters(hasNoRecords && newest === null);
+  const wider = pages[0]?.alternative;
   if (hasNoRecords) {
     const longest = filter.from === LAST_30_DAYS.from && filter.to === LAST_30_DAYS.to;
     if (newest === null && clusters) return <SetupSteps clusters={clusters} />;
@@ -58,6 +59,12 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
       title={partial ? "Nothing found before it stopped at 2 s" : emptyTitle(pages, onOlder !== undefined, all)}
       actions={
         <>
+          {wider && (
+            <Button kind="primary" onClick={() => onChange(withQuery(filter, wider.query, zone))}>
+              Search {wider.query.slice(0, 60)} ({wider.exact ? "" : "at least "}
+              {plural(wider.count, "record")})
+            </Button>
+          )}
           {onOlder && (
             <Button kind="primary" onClick={onOlder}>
               Search older records
@@ -76,7 +83,9 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
     >
       {partial
         ? "Unsearched records may also match. Choose a shorter time range."
-        : "Remove a filter, or choose a longer time range."}
+        : wider
+          ? "A search for the beginning finds records."
+          : "Remove a filter, or choose a longer time range."}
     </Notice>
   );
 }

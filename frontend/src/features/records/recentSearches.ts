@@ -1,5 +1,6 @@
 /** The latest searches of this browser, newest first. */
-const STORAGE_KEY = "dlqadmin.recent-searches";
+// `partition:` and `offset:` of searches under the former key, without `.2`, mean other coordinates.
+const STORAGE_KEY = "dlqadmin.recent-searches.2";
 const MAX_SEARCHES = 8;
 
 export function recentSearches(): string[] {

@@ -51,7 +51,7 @@ def test_words_are_not_exact_while_text_waits(as_reader: APIClient, query: str) 
         assert get(as_reader, q=query)["total"]["exact"] is exact
         assert get(as_reader, f"{LIST}/facets", q=query)["exact"] is exact
         assert get(as_reader, f"{LIST}/histogram", q=query)["exact"] is exact
-        assert get(as_reader, q="offset:1")["total"]["exact"]
+        assert get(as_reader, q="dlq_offset:1")["total"]["exact"]
         write_queued_words()
     assert get(as_reader, q=query)["total"]["count"] == 1
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dlqadmin.deadletters.search.fields import TERMS
 from dlqadmin.deadletters.search.query_compiler import compile_query
-from dlqadmin.deadletters.search.query_parser import Clause, ClauseValue, parse, read_value, write, write_value
+from dlqadmin.deadletters.search.query_parser import Clause, parse, write
+from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
 from dlqadmin.rest.problems import ParameterError
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
@@ -41,8 +42,10 @@ def compiled(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
         ("topic:nothing*", {"topic": ("nothing*",)}, {}),
         ('connector:"a*, b"', {"connector": ("a*, b",)}, {}),
         ("exception:DataException", {"exception": ("DataException",)}, {}),
-        ("partition:3 offset:>100", {"partition": ("3",), "offset": (">100",)}, {}),
-        ("offset:10..20,30", {"offset": ("10..20", "30")}, {}),
+        ("partition:3 offset:>100", {"origin_partition": ("3",), "origin_offset": (">100",)}, {}),
+        ("dlq_partition:3 -dlq_offset:>100", {"partition": ("3",)}, {"offset": (">100",)}),
+        ("origin_partition:3 partition:4", {"origin_partition": ("3", "4")}, {}),
+        ("offset:10..20,30", {"origin_offset": ("10..20", "30")}, {}),
         ("is:unreadable", {"readable": ("false",)}, {}),
         ("-is:unreadable", {}, {"readable": ("false",)}),
         ("replay:failed_again group:12", {"replay_state": ("failed_again",), "group": ("12",)}, {}),
@@ -50,12 +53,23 @@ def compiled(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
         ('"null pointer" -colu*', {"words": ('"null pointer"',)}, {"words": ("colu*",)}),
         ("failed: gap", {"words": ('"failed:"', "gap")}, {}),
         ("a,b", {"words": ('"a,b"',)}, {}),
+        ("key:a,b* message:gap", {"key": ("a", "b*"), "message": ("gap",)}, {}),
+        ('message:"null gap",colu*', {"message": ('"null gap"', "colu*")}, {}),
         ("value.gap:null", {"value.gap": ("null",)}, {}),
         ('value.a.0:"null",7', {"value.a.0": ('"null"', "7")}, {}),
         ("-header.trace-id:ab*", {}, {"header.trace-id": ("ab*",)}),
-        ('key:"a \\"b\\" \\\\"', {"key": ('a "b" \\',)}, {}),
+        ('key:"a \\"b\\" \\\\"', {"key": ('"a \\"b\\" \\\\"',)}, {}),
         ("value.größe:1", {"value.größe": ("1",)}, {}),
-        ("(12)", {"words": ("(12)",)}, {}),
+        ("(12)", {"words": ("12",)}, {}),
+        ("f(x) f((12))", {"words": ('"f(x)"', '"f((12))"')}, {}),
+        ("(topic:f(x))", {"topic": ("f(x)",)}, {}),
+        ('"OR" or AND and', {"words": ('"OR"', "or", "and")}, {}),
+        ("(stage:A OR stage:B) -topic:a", {"stage": ("A", "B")}, {"topic": ("a",)}),
+        ("stage:A,B OR (stage:C)", {"stage": ("A", "B", "C")}, {}),
+        ("(value.a:1 OR value.a:2) stage:A AND topic:b", {"stage": ("A",), "topic": ("b",), "value.a": ("1", "2")}, {}),
+        ("-(stage:A OR topic:a,b OR gap)", {}, {"stage": ("A",), "topic": ("a", "b"), "words": ("gap",)}),
+        ("(stage:A -topic:a) connector:c", {"connector": ("c",), "stage": ("A",)}, {"topic": ("a",)}),
+        ("offset:1 OR offset:5..7", {"origin_offset": ("1", "5..7")}, {}),
     ],
 )
 def test_a_query_narrows(text: str, include: dict[str, tuple[str, ...]], exclude: dict[str, tuple[str, ...]]) -> None:
@@ -91,7 +105,7 @@ def test_a_query_bounds_the_time(text: str, start: datetime | None, end: datetim
         ("topic:a,", (7, 8), "a value is missing here"),
         ("topic:o*s", (7, 8), "`*` is allowed only at the end of a value. To search for it, quote the value"),
         ("topic:*", (6, 7), "`*` must follow the beginning of a value"),
-        ("key:a*", (5, 6), "`key` does not accept `*`"),
+        ("dialect:a*", (9, 10), "`dialect` does not accept `*`"),
         ('"a b"*', (5, 6), "`*` may follow a word, not a phrase"),
         ("a -", (2, 3), "`-` must be followed by a filter or a word"),
         ("partition:x", (10, 11), "`partition` must be a whole number or a range, such as 3, >100 or 10..20"),
@@ -113,8 +127,29 @@ def test_a_query_bounds_the_time(text: str, start: datetime | None, end: datetim
         ("-after:-6h", (0, 10), "`-after` is not a filter. Use `before`"),
         ("after:-1h before:-6h", (0, 20), "the time range is empty: `after` must be before `before`"),
         ("...", (0, 3), "a search term needs a letter or a digit"),
+        ("message:...", (8, 11), "a search term needs a letter or a digit"),
+        ('key:""', (4, 6), "`key` needs a value"),
         ('topic:""', (6, 8), "`topic` needs a value"),
         ("a\0b", (1, 2), "contains NUL"),
+        ("stage:A OR", (8, 10), "`OR` must stand between two filters. To search for it, quote it"),
+        ("OR a", (0, 2), "`OR` must stand between two filters. To search for it, quote it"),
+        ("a OR OR b", (2, 4), "`OR` must stand between two filters. To search for it, quote it"),
+        ("AND a", (0, 3), "`AND` must stand between two filters. To search for it, quote it"),
+        ("(a AND) b", (3, 6), "`AND` must stand between two filters. To search for it, quote it"),
+        ("a (b OR c", (2, 3), "this `(` is not closed"),
+        ("a -(", (2, 4), "this `(` is not closed"),
+        ("a ()", (3, 4), "the parentheses are empty"),
+        ("a) b", (1, 2), "this `)` has no `(`. To search for it, quote the value"),
+        ("(a) )", (4, 5), "this `)` has no `(`. To search for it, quote the value"),
+        ("(a)b", (3, 4), "put a space after the parenthesis"),
+        ("(" * 11 + "a" + ")" * 11, (10, 11), "parentheses can be nested 10 deep"),
+        ("a OR (stag:x)", (6, 10), "Unknown field `stag`. Did you mean `stage`?"),
+        ("a OR b after:-6h", (7, 16), "put the alternatives in parentheses, and `after:` behind them"),
+        (
+            "stage:A (value.a:1 OR stage:B)",
+            (8, 30),
+            "`value.` and `header.` can be alternatives of the same member or header only",
+        ),
         ("x" * 4001, (4000, 4001), "is longer than 4000 characters"),
         ("key:" + "k" * 1001, (4, 1005), "a value has at most 1000 characters"),
         ("😀 stag:x", (2, 6), "Unknown field `stag`. Did you mean `stage`?"),
@@ -145,7 +180,7 @@ clauses = st.one_of(
 
 @given(st.lists(clauses, max_size=6))
 def test_what_is_written_parses_to_the_same(found: list[Clause]) -> None:
-    assert [placed.clause for placed in parse(write(found))] == found
+    assert [placed.clause for placed in parse(write(found)).clauses] == found
 
 
 @given(values)
@@ -170,5 +205,5 @@ def test_any_text_compiles_or_says_where_it_is_wrong(text: str) -> None:
 @given(st.lists(clauses, min_size=1, max_size=6))
 def test_every_place_holds_its_clause(found: list[Clause]) -> None:
     text = write(found)
-    for placed in parse(text):
+    for placed in parse(text).clauses:
         assert write([placed.clause]) == text[placed.at.start : placed.at.end]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection
+from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import Group, SavedSearch
+from dlqadmin.deadletters.search import alternatives, value_paths
+from dlqadmin.exports.models import Export
 from tests.dlqadmin.conftest import person, signed_in
-from tests.dlqadmin.deadletters.letters import BAD_JSON, index, letter
+from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NOW, NOW_MS, index, letter
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 SAVED = "/api/v1/saved-searches"
@@ -42,7 +48,11 @@ def suggested(client: APIClient, text: str, at: int | None = None) -> tuple[int,
     [
         ("st", 0, ["stage:"]),
         ("-ex", 1, ["exception:"]),
-        ("a origin_", 2, ["origin_topic:", "origin_partition:", "origin_offset:"]),
+        ("a origin_", 2, ["origin_topic:"]),
+        ("dlq_", 0, ["dlq_partition:", "dlq_offset:"]),
+        ("(st", 1, ["stage:"]),
+        ("a OR -((-ex", 9, ["exception:"]),
+        ("(topic:us", 7, ["usgs.earthquakes.dlq"]),
         ("val", 0, ["value."]),
         ("topic:", 6, ["orders.dlq", "usgs.earthquakes.dlq"]),
         ("topic:USGS", 6, ["usgs.earthquakes.dlq"]),
@@ -87,6 +97,22 @@ def test_a_suggestion_reads_no_dead_letter(as_reader: APIClient, indexed: None, 
     with CaptureQueriesContext(connection) as queries:
         suggested(as_reader, text)
     assert not [query["sql"] for query in queries.captured_queries if '"deadletters_deadletter"' in query["sql"]]
+
+
+def test_members_of_recent_values_complete_a_path(as_reader: APIClient, as_viewer: APIClient) -> None:
+    index([letter(0, value=b'{"user": {"id": 1, "a b": 1}, "items": [{"Sku": 1}, {"Sku": 2}]}')])
+    index([letter(1, value=b'{"user": {"id": null}}'), letter(2, value=b"no json"), letter(3, value=None)])
+    index([letter(4, value=b'{"large": "%s"}' % (b"x" * value_paths.MAX_VALUE_BYTES))])
+    assert suggested(as_reader, "a value.") == (2, 8, ["value.user.id:", "value.items.Sku:"])
+    assert suggested(as_reader, "-value.items.s")[2] == ["value.items.Sku:"]
+    assert suggested(as_viewer, "value.") == (0, 6, ["value."])
+    assert AuditEntry.objects.filter(action="read payload", object_id="names of members").count() == 1
+
+
+def test_members_are_sampled_from_the_newest_values(as_reader: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    index([letter(0, value=b'{"old": 1}', at_ms=NOW_MS - 5), letter(1, value=b'{"new": 1}')])
+    monkeypatch.setattr(value_paths, "SAMPLE", 1)
+    assert suggested(as_reader, "value.")[2] == ["value.new:"]
 
 
 @pytest.mark.parametrize("at", ["-1", "x", "٣", "9999999"])
@@ -140,3 +166,63 @@ def test_viewers_and_read_only_clusters_keep_nothing(
     settings.READ_ONLY = True
     assert save(as_operator).status_code == 403
     assert as_operator.get(SAVED).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("key:ci378681", {"query": "key:ci378681*", "count": 3, "exact": True}),
+        (
+            'key:"ci378681",x topic:orders.dlq',
+            {"query": 'key:"ci378681"*,x* topic:orders.dlq', "count": 1, "exact": True},
+        ),
+        ("ci378681", {"query": "ci378681*", "count": 3, "exact": True}),
+        ("-connector:a message:unexp", {"query": "-connector:a message:unexp*", "count": 1, "exact": True}),
+        ("key:zz", None),
+        ("stage:NONE", None),
+        ("-key:ci37868135 key:ci3786813*", None),
+        ("key:ci378681 value.mag:1.6", None),
+        ('"unexp"', None),
+        ("key:ci37868135", None),
+    ],
+)
+def test_a_search_that_finds_nothing_offers_a_wider_one(
+    as_reader: APIClient, indexed: None, query: str, found: dict[str, Any] | None
+) -> None:
+    while write_queued_words():
+        pass
+    assert as_reader.get("/api/v1/dead-letters", {**ALL, "q": query}).json()["alternative"] == found
+
+
+def test_a_wider_search_is_counted_up_to_a_limit(
+    as_reader: APIClient, indexed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    while write_queued_words():
+        pass
+    monkeypatch.setattr(alternatives, "MOST", 2)
+    found = as_reader.get("/api/v1/dead-letters", {**ALL, "q": "key:ci378681"}).json()["alternative"]
+    assert (found["count"], found["exact"]) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        ("offset:>7 -partition:3", "dlq_offset:>7 -dlq_partition:3"),
+        ("origin_offset:7 stage:A", "origin_offset:7 stage:A"),
+        ('"a offset:7" key:"partition:1"  x', '"a offset:7" key:"partition:1"  x'),
+        ("offset:", "offset:"),
+    ],
+)
+def test_a_stored_query_keeps_the_coordinates_that_it_meant(operator: Any, former: str, present: str) -> None:
+    migration = import_module("dlqadmin.deadletters.migrations.0016_own_coordinates")
+    saved = SavedSearch.objects.create(owner=operator, created_at=NOW, name="a", query=former)
+    address = QueryDict(mutable=True)
+    address["q"] = former
+    export = Export.objects.create(created_at=NOW, format="csv", query=address.urlencode(), filters={}, watermark=0)
+    migration.forwards(apps, None)
+    saved.refresh_from_db()
+    export.refresh_from_db()
+    assert (saved.query, QueryDict(export.query)["q"]) == (present, present)
+    migration.backwards(apps, None)
+    saved.refresh_from_db()
+    assert saved.query == former

@@ -61,9 +61,11 @@ def fill_all() -> None:
         ("is:unreadable", {"readable": "false"}),
         ("replay:none", {"replay_state": "none"}),
         ("key:ak3", {"key": "ak3"}),
-        ("offset:100..102", {"offset": ["100", "101", "102"]}),
-        ("offset:>99 offset:<103", {"offset": ["100", "101", "102"]}),
-        ("-offset:>2", {"offset": ["0", "1", "2"]}),
+        ("dlq_offset:100..102", {"offset": ["100", "101", "102"]}),
+        ("dlq_offset:>99 dlq_offset:<103", {"offset": ["100", "101", "102"]}),
+        ("-dlq_offset:>2", {"offset": ["0", "1", "2"]}),
+        ("offset:48100..48102", {"offset": ["100", "101", "102"], "topic": "usgs.earthquakes.dlq"}),
+        ("partition:1", {"origin_partition": "1"}),
         ("after:2026-11-21", {"from": "2026-11-21T00:00:00Z"}),
         ("topic:nothing*", {"topic": "no.such"}),
     ],
@@ -275,3 +277,48 @@ def test_a_cancelled_name_is_refused_before_any_statement() -> None:
         pytest.fail("ran")
     with time_limits.cancellable(8, "abcdefgh"), time_limits.bounded():
         assert DeadLetter.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "offsets"),
+    [
+        ("message:nst", [100, 101, 102, 103, 104]),
+        ("message:NST -key:ak3,ak4", [100, 101, 102]),
+        ('message:"character line 1"', [200]),
+        ('message:"line character"', []),
+        ("message:unexpec*,nst key:ak0", [100]),
+        ("message:unexpec", []),
+        ("message:ak3", []),
+        ("key:ak*", [100, 101, 102, 103, 104]),
+        ("key:ak1,ak3*", [101, 103]),
+        ("key:AK*", []),
+        ('key:"ak*"', []),
+        ("-key:ak* connector:other", []),
+        ("-message:nst -message:gap -message:foreign dlq_offset:>99", [200]),
+    ],
+)
+def test_messages_and_keys_are_found_by_words_and_beginnings(
+    as_reader: APIClient, indexed: None, query: str, offsets: list[int]
+) -> None:
+    fill_all()
+    found = get(as_reader, q=query)
+    assert sorted(row["offset"] for row in found["results"]) == offsets
+    assert found["total"] == {"count": len(offsets), "exact": True}
+
+
+def test_a_message_that_is_not_searchable_yet_makes_the_count_a_lower_bound(
+    as_reader: APIClient, indexed: None
+) -> None:
+    found = get(as_reader, q="message:nst")
+    assert found["total"] == {"count": 0, "exact": False}
+    assert found["text_behind"] > 0
+
+
+def test_a_parameter_is_the_whole_key_with_its_star(as_reader: APIClient) -> None:
+    index([letter(0, key=b"a*"), letter(1, key=b"ab")])
+    assert [row["offset"] for row in get(as_reader, key="a*")["results"]] == [0]
+
+
+def test_everybody_may_search_messages_but_not_keys(as_viewer: APIClient, indexed: None) -> None:
+    assert as_viewer.get(LIST, {**ALL, "q": "message:nst"}).status_code == 200
+    assert as_viewer.get(LIST, {**ALL, "q": "key:a*"}).status_code == 403

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.search import candidates
 from dlqadmin.replays.selections import frozen_selections
+from dlqadmin.replays.selections.documents import selection_document
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, NST, index, letter
@@ -44,10 +45,11 @@ def frozen(query: str, operator: User) -> set[str | None]:
     ("query", "keys"),
     [
         ("earthquakes.nst", {"other"}),
-        ("offset:2..3,10", {"k2", "k3", "other"}),
+        ("dlq_offset:2..3,10", {"k2", "k3", "other"}),
         ("-earthquakes.gap", {"other"}),
+        ("(dlq_offset:2..3 OR earthquakes.nst) topic:usgs*", {"k2", "k3", "other"}),
         ("value.gap:1", {"k1", "k3", "k5"}),
-        ("value.gap:1 offset:<3", {"k1"}),
+        ("value.gap:1 dlq_offset:<3", {"k1"}),
         ("-value.gap:0,1", {"other"}),
     ],
 )
@@ -70,3 +72,11 @@ def test_nothing_is_frozen_of_what_was_looked_into_in_part(operator: User, monke
 def test_a_wrong_query_freezes_nothing(operator: User) -> None:
     with pytest.raises(ParameterError, match="Did you mean `stage`"):
         frozen_selections.by_filter(address("stag:x"), operator, RequestKey(), NOW)
+
+
+def test_a_frozen_choice_shows_no_content(operator: User) -> None:
+    chosen = frozen_selections.by_filter(address("key:k2 OR dlq_offset:3"), operator, RequestKey(), NOW)
+    shown = selection_document(chosen)
+    assert "k2" not in str(shown)
+    assert shown.title == "(key … or offset 3)"
+    assert "'offset': ('3',)" in str(shown.filters)
