@@ -157,5 +157,8 @@ IsViewerOrWritingOperator = requires(VIEW, to_write=(OPERATE,))
 IsPayloadReader = requires(READ_PAYLOADS)
 IsOperator = requires(OPERATE, writes=True)
 IsApprover = requires(APPROVE, writes=True)
+# A connector can write whole topics to another system, so its configuration needs the right to their content.
+IsViewerOrConnectorEditor = requires(VIEW, to_write=(OPERATE, READ_PAYLOADS))
+IsConnectorEditor = requires(OPERATE, READ_PAYLOADS, writes=True)
 # An export writes nothing to the cluster, so a read-only cluster allows it.
 IsExporter = requires(OPERATE, READ_PAYLOADS)

@@ -203,3 +203,48 @@ class ControlAnswer(Document):
     connector: str
     task: int | None
     action: str
+
+
+class ConnectorConfiguration(Document):
+    """The configuration of a connector, with masked secrets.
+
+    `hidden` are the options whose values are masked, wholly or in part. A masked value that is sent back unchanged
+    stands for the stored value.
+    """
+
+    connector: str
+    config: dict[str, str]
+    hidden: list[str]
+
+
+class ConnectorPlugin(Document):
+    """A connector class of the engine. `type` is sink, source or stream."""
+
+    class_name: str = msgspec.field(name="class")
+    type: str
+
+
+class ConnectorPluginList(Document):
+    """The connector classes of the engine."""
+
+    results: list[ConnectorPlugin]
+
+
+class ConnectorOption(Document):
+    """An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case."""
+
+    name: str
+    type: str
+    required: bool
+    default: str | None
+    doc: str
+    group: str
+    errors: list[str]
+
+
+class ConfigValidation(Document):
+    """Every option of a connector class, and every other option of the configuration, with their problems."""
+
+    plugin: str
+    error_count: int
+    options: list[ConnectorOption]

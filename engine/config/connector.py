@@ -138,10 +138,7 @@ def read_connector(
     be the class's own are accepted.
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
-    shared = tuple(
-        option for option in OPTIONS if kind is not ConnectorKind.SOURCE or option.name not in READERS_OPTIONS
-    )
-    shared += (*topic_creation.OPTIONS, *exactly_once_source.OPTIONS) if kind is ConnectorKind.SOURCE else ()
+    shared = _shared_options(kind)
     names = {option.name for option in shared}
     extra = tuple(option for option in own_options or () if option.name not in names)
     if own_options is None:
@@ -193,6 +190,18 @@ def read_connector(
 def all_options() -> tuple[Option, ...]:
     """Return every option that any connector has."""
     return OPTIONS + errors_policy.OPTIONS
+
+
+def options_of_kind(kind: ConnectorKind) -> tuple[Option, ...]:
+    """Return the options that every connector of this kind has."""
+    return _shared_options(kind) + errors_policy.OPTIONS
+
+
+def _shared_options(kind: ConnectorKind) -> tuple[Option, ...]:
+    if kind is not ConnectorKind.SOURCE:
+        return OPTIONS
+    own = tuple(option for option in OPTIONS if option.name not in READERS_OPTIONS)
+    return own + topic_creation.OPTIONS + exactly_once_source.OPTIONS
 
 
 def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:

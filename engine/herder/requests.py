@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from engine.config.masking import unmask
 from engine.config.options import strip_values
 from engine.errors import RequestConflict, RetriableError
-from engine.herder.config_topic import Connectors, refuse_masks, unmask
+from engine.herder.config_topic import Connectors, refuse_masks
 from engine.herder.fencing_rounds import needed_round
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.validation_cache import ValidationCache

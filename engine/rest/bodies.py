@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.assembly.plugin_list import Plugin
+from engine.config import exactly_once_source, handlers, topic_creation
+from engine.config.connector import all_options
 from engine.config.masking import MASK, mask
 from engine.config.options import REQUIRED, Option, Problem
 from engine.errors import BadRequest
@@ -13,6 +15,18 @@ from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
 
 VERSION = "0.1.0"
 _TYPES = {"duration": "LONG", "map": "STRING"}  # Kafka Connect has no such types
+
+# The groups of options, by the beginnings of their names. The options of a connector's class are in OWN.
+COMMON, OWN = "Common", "Connector"
+_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Converters", ("key.converter", "value.converter", "header.converter")),
+    ("Transforms", ("transforms", "predicates")),
+    ("Error handling", ("errors.", *(option.name.removesuffix(".*") for option in handlers.OPTIONS))),
+    ("Topic creation", tuple(option.name.removesuffix(".*") for option in topic_creation.OPTIONS)),
+    ("Exactly once", tuple(option.name for option in exactly_once_source.OPTIONS)),
+    ("Client options", ("consumer.override.", "producer.override.", "admin.override.")),
+)
+_SHARED = frozenset(spelling for option in all_options() for spelling in option.spellings)
 
 
 def root(cluster: str) -> dict[str, Any]:
@@ -144,11 +158,12 @@ def validation(
     for option, _, message in problems:
         wrong.setdefault(option, []).append(message)
     known = {option.name: option for option in options if not option.is_family}
+    families = [option for option in options if option.is_family]
     shown = mask(properties, secrets)
     names = [*known, *(name for name in {**properties, **wrong} if name not in known)]
     rows = [
         {
-            "definition": _definition(name, known.get(name)),
+            "definition": _definition(name, known.get(name) or _family_of(name, families)),
             "value": {
                 "name": name,
                 "value": shown.get(name),
@@ -159,7 +174,8 @@ def validation(
         }
         for name in names
     ]
-    return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": ["Common"], "configs": rows}
+    groups = list(dict.fromkeys(row["definition"]["group"] for row in rows))
+    return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": groups, "configs": rows}
 
 
 def _definition(name: str, option: Option | None) -> dict[str, Any]:
@@ -169,8 +185,19 @@ def _definition(name: str, option: Option | None) -> dict[str, Any]:
         "required": option is not None and option.default is REQUIRED,
         "default_value": _default_text(option) if option else None,
         "documentation": option.doc if option else "",
-        "group": "Common",
+        "group": _group(name),
     }
+
+
+def _family_of(name: str, families: Iterable[Option]) -> Option | None:
+    """Return the family that the option belongs to, whose doc describes it."""
+    return next((one for one in families for start in one.spellings if name.startswith(start.removesuffix("*"))), None)
+
+
+def _group(name: str) -> str:
+    """Return the group of an option by its name, for the forms of clients."""
+    found = next((group for group, starts in _GROUPS if name.startswith(starts)), None)
+    return found or (COMMON if name in _SHARED else OWN)
 
 
 def _default_text(option: Option) -> str | None:

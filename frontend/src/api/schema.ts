@@ -361,6 +361,26 @@ export type components = {
             partial: boolean;
             withheld: boolean;
         };
+        /**
+         * @description The new configuration, the one that the person saw before, and the reason for the audit trail.
+         *
+         *     Masked values that stay as they were shown stand for the stored values.
+         */
+        ConfigBodyRequest: {
+            config: {
+                [key: string]: string;
+            };
+            opened: {
+                [key: string]: string;
+            };
+            reason: string;
+        };
+        /** @description Every option of a connector class, and every other option of the configuration, with their problems. */
+        ConfigValidation: {
+            plugin: string;
+            error_count: number;
+            options: components["schemas"]["ConnectorOption"][];
+        };
         /** @description The text that a person must type before the replay is run. */
         ConfirmDocument: {
             word: string;
@@ -414,6 +434,19 @@ export type components = {
             filtered: number;
             balanced: boolean;
             name: string;
+        };
+        /**
+         * @description The configuration of a connector, with masked secrets.
+         *
+         *         `hidden` are the options whose values are masked, wholly or in part. A masked value that is sent back unchanged
+         *         stands for the stored value.
+         */
+        ConnectorConfiguration: {
+            connector: string;
+            config: {
+                [key: string]: string;
+            };
+            hidden: string[];
         };
         /** @description The connectors by the state that the screens show. All are `unknown` if the engine does not respond. */
         ConnectorCounts: {
@@ -497,12 +530,31 @@ export type components = {
             nearest: components["schemas"]["EndangeredTask"][];
             results: components["schemas"]["ConnectorDocument"][];
         };
+        /** @description An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case. */
+        ConnectorOption: {
+            name: string;
+            type: string;
+            required: boolean;
+            default: string | null;
+            doc: string;
+            group: string;
+            errors: string[];
+        };
         /** @description The pipeline of one connector. */
         ConnectorPipeline: {
             connector: string;
             stages: components["schemas"]["StageFigures"][];
             total_failed: number;
             exact: boolean;
+        };
+        /** @description A connector class of the engine. `type` is sink, source or stream. */
+        ConnectorPlugin: {
+            class: string;
+            type: string;
+        };
+        /** @description The connector classes of the engine. */
+        ConnectorPluginList: {
+            results: components["schemas"]["ConnectorPlugin"][];
         };
         /** @description A consumer group on a target. `lag` is null if it has committed nothing. */
         ConsumerGroupDocument: {
@@ -667,6 +719,10 @@ export type components = {
             work_state: "open" | "replaying" | "passed" | "set_aside";
             readable: boolean;
             value_size: number | null;
+        };
+        /** @description The reason to delete the connector, for the audit trail. */
+        DeletionBodyRequest: {
+            reason: string;
         };
         /** @description The format in which the dead letter was written, and problems with reading it. */
         DialectDocument: {
@@ -1620,6 +1676,14 @@ export type components = {
         NeighbourIds: {
             previous: number | null;
             next: number | null;
+        };
+        /** @description A new connector, and the reason for the audit trail. */
+        NewConnectorBodyRequest: {
+            name: string;
+            config: {
+                [key: string]: string;
+            };
+            reason: string;
         };
         /** @description The newest replay with records that failed again. */
         NewestFailingReplay: {
@@ -2718,6 +2782,13 @@ export type components = {
             new: number;
             regressed: number;
         };
+        /** @description A configuration to validate, and the connector that has the values behind masked ones. */
+        ValidationBodyRequest: {
+            config: {
+                [key: string]: string;
+            };
+            connector?: string | null;
+        };
         /** @description A connector whose outcome counts. */
         WatchedDocument: {
             connector: string;
@@ -2834,15 +2905,21 @@ export type ClusterDocument = components['schemas']['ClusterDocument'];
 export type ClusterList = components['schemas']['ClusterList'];
 export type ColumnDocument = components['schemas']['ColumnDocument'];
 export type CommonDocument = components['schemas']['CommonDocument'];
+export type ConfigBodyRequest = components['schemas']['ConfigBodyRequest'];
+export type ConfigValidation = components['schemas']['ConfigValidation'];
 export type ConfirmDocument = components['schemas']['ConfirmDocument'];
 export type ConnectionTestAnswer = components['schemas']['ConnectionTestAnswer'];
 export type ConnectorAnswer = components['schemas']['ConnectorAnswer'];
 export type ConnectorBalance = components['schemas']['ConnectorBalance'];
+export type ConnectorConfiguration = components['schemas']['ConnectorConfiguration'];
 export type ConnectorCounts = components['schemas']['ConnectorCounts'];
 export type ConnectorDocument = components['schemas']['ConnectorDocument'];
 export type ConnectorEntry = components['schemas']['ConnectorEntry'];
 export type ConnectorList = components['schemas']['ConnectorList'];
+export type ConnectorOption = components['schemas']['ConnectorOption'];
 export type ConnectorPipeline = components['schemas']['ConnectorPipeline'];
+export type ConnectorPlugin = components['schemas']['ConnectorPlugin'];
+export type ConnectorPluginList = components['schemas']['ConnectorPluginList'];
 export type ConsumerGroupDocument = components['schemas']['ConsumerGroupDocument'];
 export type ControlAnswer = components['schemas']['ControlAnswer'];
 export type ControlBodyRequest = components['schemas']['ControlBodyRequest'];
@@ -2854,6 +2931,7 @@ export type DeadLetterDetail = components['schemas']['DeadLetterDetail'];
 export type DeadLetterMatch = components['schemas']['DeadLetterMatch'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLetterRow = components['schemas']['DeadLetterRow'];
+export type DeletionBodyRequest = components['schemas']['DeletionBodyRequest'];
 export type DialectDocument = components['schemas']['DialectDocument'];
 export type DiscardBodyRequest = components['schemas']['DiscardBodyRequest'];
 export type DiscardedDrafts = components['schemas']['DiscardedDrafts'];
@@ -2941,6 +3019,7 @@ export type MuteDocument = components['schemas']['MuteDocument'];
 export type NamedField = components['schemas']['NamedField'];
 export type NamedText = components['schemas']['NamedText'];
 export type NeighbourIds = components['schemas']['NeighbourIds'];
+export type NewConnectorBodyRequest = components['schemas']['NewConnectorBodyRequest'];
 export type NewestFailingReplay = components['schemas']['NewestFailingReplay'];
 export type NoteBodyRequest = components['schemas']['NoteBodyRequest'];
 export type OpenSeries = components['schemas']['OpenSeries'];
@@ -3039,6 +3118,7 @@ export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
 export type UnlistedState = components['schemas']['UnlistedState'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
+export type ValidationBodyRequest = components['schemas']['ValidationBodyRequest'];
 export type WatchedDocument = components['schemas']['WatchedDocument'];
 export type WayDocument = components['schemas']['WayDocument'];
 export type WayEvent = components['schemas']['WayEvent'];
