@@ -1468,11 +1468,13 @@ export type components = {
         /**
          * @description The topics that the index follows, its start and its progress.
          *
+         *         `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
          *         `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
          */
         IndexProgress: {
             reachable: boolean;
             patterns: string[];
+            rules: components["schemas"]["TopicRuleDocument"][];
             /** @enum {unknown} */
             start: "earliest";
             topics: components["schemas"]["TopicProgress"][];
@@ -2480,6 +2482,7 @@ export type components = {
             username: string | null;
             role: ("operator" | "viewer") | null;
             approver: boolean;
+            administrator: boolean;
             rights: string[];
             ended: string | null;
             payload_reader: boolean;
@@ -2743,12 +2746,14 @@ export type components = {
             max_days: number;
         };
         /**
-         * @description The index"s progress in a topic, in offsets.
+         * @description The index's progress in a topic, in offsets.
          *
-         *         `rate` is offsets per second, and null until two samples exist.
+         *         `rate` is offsets per second, and null until two samples exist. `pattern` is the one of DLQ_TOPICS that matches the
+         *         topic. It is null for a topic that only an administrator added.
          */
         TopicProgress: {
             topic: string;
+            pattern: string | null;
             partitions: number;
             read: number;
             of: number;
@@ -2756,6 +2761,27 @@ export type components = {
             seconds_behind: number;
             rate: number | null;
             eta_s: number | null;
+        };
+        /** @description What is to become of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS. */
+        TopicRuleBodyRequest: {
+            /**
+             * @description * `added` - added
+             *     * `excluded` - excluded
+             *     * `default` - default
+             * @enum {string}
+             */
+            rule: "added" | "excluded" | "default";
+            reason: string;
+        };
+        /** @description The decision of an administrator to index a topic, or to exclude it from the index. */
+        TopicRuleDocument: {
+            topic: string;
+            /** @enum {unknown} */
+            rule: "added" | "excluded";
+            by: string;
+            /** Format: date-time */
+            at: string;
+            reason: string;
         };
         /** @description The progress of sealing the audit trail and of sending it to its external target. */
         TrailHealth: {
@@ -3114,6 +3140,8 @@ export type TokenBodyRequest = components['schemas']['TokenBodyRequest'];
 export type TokenDocument = components['schemas']['TokenDocument'];
 export type TokenListDocument = components['schemas']['TokenListDocument'];
 export type TopicProgress = components['schemas']['TopicProgress'];
+export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest'];
+export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
 export type UnlistedState = components['schemas']['UnlistedState'];

@@ -48,6 +48,12 @@ export function useMayEdit(): { allowed: boolean; reason: string } {
   return may.allowed && barred ? { allowed: false, reason: barred } : may;
 }
 
+/** Return the reason why the user cannot change what the dashboard itself does, if so. */
+export function useMayNotAdminister(): string | undefined {
+  const { data } = useSession();
+  return data?.administrator ? undefined : "Needs an administrator";
+}
+
 export function useSignIn() {
   const client = useQueryClient();
   return useMutation({

@@ -1,35 +1,44 @@
-import type { IndexProgress, TopicProgress } from "../../api/clusters";
+import { useState } from "react";
+import type { IndexProgress, TopicProgress, TopicRule } from "../../api/clusters";
+import { useMayNotAdminister } from "../../api/session";
 import { recordsWith } from "../../lib/filter";
 import { count, percent, plural, span } from "../../lib/format";
 import { Link } from "react-router";
+import { Button } from "../../ui/controls";
 import { Meter, Notice, Panel, join } from "../../ui/Panel";
 import { UnindexedTopics } from "../setup/UnindexedTopics";
 import styles from "./Clusters.module.css";
+import { TopicRuleDialog, type TopicQuestion } from "./TopicRuleDialog";
+import { TopicRules } from "./TopicRules";
 
-/** The indexed topics and the indexer's progress in each. */
+/** The indexed topics with the pattern or rule that names each, the indexer's progress, and what is excluded. */
 export function IndexPanel({ index }: { index: IndexProgress }) {
   const words = index.text.records_behind ?? 0;
+  const barred = useMayNotAdminister();
+  const [question, setQuestion] = useState<TopicQuestion | null>(null);
+  const added = new Map(index.rules.filter((one) => one.rule === "added").map((one) => [one.topic, one]));
   return (
     <Panel
-      label="Index"
+      label="Topics"
       title={
         <>
-          <h2>Index</h2>
+          <h2>Topics</h2>
           <span className="s t3">{plural(index.topics.length, "dead letter topic")} indexed</span>
         </>
       }
       aside={
-        <span className="s t3">
-          {words > 0
-            ? `text search does not find the newest ${plural(words, "record")} yet`
-            : "text search is up to date"}
-        </span>
+        <Button barred={barred} onClick={() => setQuestion({ topic: "", rule: "added" })}>
+          Add topic…
+        </Button>
       }
     >
       <div className={styles.indexNote}>
         <div className="s t2">
           Indexes <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
-          still has where nothing was read yet.
+          still has where nothing was read yet.{" "}
+          {words > 0
+            ? `Text search does not find the newest ${plural(words, "record")} yet.`
+            : "Text search is up to date."}
         </div>
         {!index.reachable && (
           <div className="s warn">Kafka does not respond: end offsets are from its last response.</div>
@@ -48,27 +57,49 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
             <thead>
               <tr>
                 <th>Topic</th>
+                <th className={styles.optional}>Named by</th>
                 <th className={join("num", styles.optional)}>Partitions</th>
                 <th>Read, by offset</th>
                 <th className="num">Behind</th>
                 <th className={join("num", styles.optional)}>By time</th>
                 <th className={join("num", styles.optional)}>Rate</th>
                 <th className="num">Done in</th>
+                <th>
+                  <span className="sr">Action</span>
+                </th>
               </tr>
             </thead>
             <tbody>
               {index.topics.map((one) => (
-                <TopicProgressRow key={one.topic} one={one} />
+                <TopicProgressRow
+                  key={one.topic}
+                  one={one}
+                  rule={added.get(one.topic)}
+                  barred={barred}
+                  onAsk={setQuestion}
+                />
               ))}
             </tbody>
           </table>
         </div>
       )}
+      <TopicRules index={index} barred={barred} onAsk={setQuestion} />
+      <TopicRuleDialog question={question} suggestions={index.lookalikes} onClose={() => setQuestion(null)} />
     </Panel>
   );
 }
 
-function TopicProgressRow({ one }: { one: TopicProgress }) {
+function TopicProgressRow({
+  one,
+  rule,
+  barred,
+  onAsk,
+}: {
+  one: TopicProgress;
+  rule: TopicRule | undefined;
+  barred: string | undefined;
+  onAsk: (question: TopicQuestion) => void;
+}) {
   const done = one.records_behind === 0;
   return (
     <tr data-testid="followed">
@@ -76,6 +107,15 @@ function TopicProgressRow({ one }: { one: TopicProgress }) {
         <Link to={recordsWith("topic", one.topic, "now-30d")} className="mono">
           {one.topic}
         </Link>
+      </td>
+      <td className={styles.optional}>
+        {rule ? (
+          <span title={rule.reason}>added by {rule.by}</span>
+        ) : (
+          <span className="t2">
+            DLQ_TOPICS: <span className="mono">{one.pattern}</span>
+          </span>
+        )}
       </td>
       <td className={join("num", styles.optional)}>{count(one.partitions)}</td>
       <td>
@@ -106,6 +146,15 @@ function TopicProgressRow({ one }: { one: TopicProgress }) {
         ) : (
           `≈ ${span(1000 * one.eta_s)}`
         )}
+      </td>
+      <td className="num">
+        <Button
+          small
+          barred={barred}
+          onClick={() => onAsk({ topic: one.topic, rule: rule && one.pattern === null ? "default" : "excluded" })}
+        >
+          {rule && one.pattern === null ? "Remove…" : "Exclude…"}
+        </Button>
       </td>
     </tr>
   );
