@@ -249,6 +249,12 @@ function Breadcrumbs() {
         <Link to="/fixes">Fixes</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
       </span>
     );
+  if (screen === "new-connector")
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/connectors">Connectors</Link> / New connector
+      </span>
+    );
   const title =
     screen === "profile" ? "Profile" : (SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found");
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
@@ -264,6 +270,7 @@ function Breadcrumbs() {
       <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> /{" "}
       {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
       {within === "fix" && " / Fix and replay"}
+      {within === "edit" && " / Edit"}
     </span>
   );
 }
