@@ -25,12 +25,16 @@ NAME, ODD = "copied-orders", "parked.orders"
 @pytest.fixture(scope="module")
 def topics(product: Product) -> None:
     """A topic for a connector, and a topic of dead letters that no pattern names, with two dead letters."""
-    servers = {"bootstrap.servers": product.bootstrap_servers, "log_level": 0}
-    for made in AdminClient(servers).create_topics([NewTopic("orders", 2, 1), NewTopic(ODD, 1, 1)]).values():
+    servers: dict[str, str | int | float | bool] = {"bootstrap.servers": product.bootstrap_servers, "log_level": 0}
+    admin = AdminClient(servers)  # must live until the topics exist
+    for made in admin.create_topics([NewTopic("orders", 2, 1), NewTopic(ODD, 1, 1)]).values():
         made.result(20)
     producer = Producer(servers)
+    headers: list[tuple[str, str | bytes | None]] = [
+        ("__connect.errors.topic", b"orders"),
+        ("__connect.errors.exception.message", b"no such table"),
+    ]
     for number in range(2):
-        headers = [("__connect.errors.topic", b"orders"), ("__connect.errors.exception.message", b"no such table")]
         producer.produce(ODD, json.dumps({"order": number}), headers=headers)
     assert producer.flush(30) == 0
 

@@ -1,8 +1,9 @@
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from pytest_django import Settings
-from rest_framework.response import Response
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
@@ -79,9 +80,8 @@ def test_tests_are_limited_in_rate(as_operator: APIClient) -> None:
     assert (answers[0], answers[-1]) == (404, 429)
 
 
-def rule(client: APIClient, topic: str, rule: str, reason: str = "INC-3") -> Response:
-    answer: Response = client.put(f"/api/v1/index/topics/{topic}", {"rule": rule, "reason": reason}, format="json")
-    return answer
+def rule(client: APIClient, topic: str, rule: str, reason: str = "INC-3") -> Any:
+    return client.put(f"/api/v1/index/topics/{topic}", {"rule": rule, "reason": reason}, format="json")
 
 
 @pytest.fixture

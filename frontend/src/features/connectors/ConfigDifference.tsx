@@ -7,10 +7,13 @@ import styles from "./ConnectorEditor.module.css";
 export function ConfigDifference({
   changes,
   invalid,
+  secret,
   unchanged,
 }: {
   changes: readonly ConfigChange[];
   invalid: ReadonlySet<string>;
+  /** The options whose new values are not shown. */
+  secret: ReadonlySet<string>;
   unchanged: number;
 }) {
   return (
@@ -25,7 +28,14 @@ export function ConfigDifference({
         <div key={option}>
           {before !== undefined && <Line sign="−" label="removed" kind="gone" option={option} value={before} />}
           {after !== undefined && (
-            <Line sign="+" label="added" kind="new" option={option} value={after} invalid={invalid.has(option)} />
+            <Line
+              sign="+"
+              label="added"
+              kind="new"
+              option={option}
+              value={secret.has(option) ? "(a new value, not shown)" : after}
+              invalid={invalid.has(option)}
+            />
           )}
         </div>
       ))}

@@ -139,3 +139,12 @@ it("who may not read content cannot apply", async () => {
   await write(field("tasks.max"), "2");
   expect(button("Apply 1 change…").getAttribute("aria-description")).toBe("Needs the right payload reader");
 });
+
+it("a new secret is not shown in the difference", async () => {
+  await show();
+  await write(field("db.password"), "hush");
+  expect(field("db.password").type).toBe("password");
+  const difference = document.querySelector("[data-testid=config-difference]")?.textContent;
+  expect(difference).toContain("db.password=(a new value, not shown)");
+  expect(difference).not.toContain("hush");
+});

@@ -75,6 +75,7 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
     [validation.data, validation.error, write.error, config],
   );
   const faulty = options.filter((one) => one.errors.length > 0);
+  const secret = new Set([...hidden, ...options.filter((one) => one.type === "password").map((one) => one.name)]);
   const invalid = new Set(faulty.map((one) => one.name));
   const changes = useMemo(() => configChanges(opened ?? NONE, config), [opened, config]);
   const unchanged = Object.keys(config).length - changes.filter((one) => one.after !== undefined).length;
@@ -106,6 +107,11 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
       else next[option] = value;
       return next;
     });
+  };
+  const open = (option: string) => {
+    setView((before) => (before === "text" ? "set" : before));
+    setSearch("");
+    requestAnimationFrame(() => document.getElementById(`option-${option}`)?.focus());
   };
   const takeOver = async () => {
     const { data } = await current.refetch();
@@ -192,9 +198,9 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
           {changes.length === 0 ? (
             <div className={styles.none}>{opened ? "Nothing is changed." : "No option is set."}</div>
           ) : (
-            <ConfigDifference changes={changes} invalid={invalid} unchanged={unchanged} />
+            <ConfigDifference changes={changes} invalid={invalid} secret={secret} unchanged={unchanged} />
           )}
-          {faulty.length > 0 && <Faults faulty={faulty} />}
+          {faulty.length > 0 && <Faults faulty={faulty} onOpen={open} />}
           <div className={styles.actions}>
             <Button kind="primary" barred={barred} onClick={() => setAsking(true)}>
               {verb}…
@@ -214,7 +220,7 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
         onClose={() => setAsking(false)}
         onConfirm={apply}
       >
-        <ConfigDifference changes={changes} invalid={invalid} unchanged={unchanged} />
+        <ConfigDifference changes={changes} invalid={invalid} secret={secret} unchanged={unchanged} />
       </ConfirmDialog>
     </>
   );
@@ -285,7 +291,7 @@ function CheckState({
 }
 
 /** The faulty options, each a link to its row. */
-function Faults({ faulty }: { faulty: readonly ConnectorOption[] }) {
+function Faults({ faulty, onOpen }: { faulty: readonly ConnectorOption[]; onOpen: (name: string) => void }) {
   return (
     <ul className={styles.faults} aria-label="Options that are not valid">
       {faulty.map(({ name, errors }) => (
@@ -295,7 +301,7 @@ function Faults({ faulty }: { faulty: readonly ConnectorOption[] }) {
             className="mono"
             onClick={(event) => {
               event.preventDefault();
-              document.getElementById(`option-${name}`)?.focus();
+              onOpen(name);
             }}
           >
             {name}

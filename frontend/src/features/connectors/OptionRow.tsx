@@ -59,7 +59,8 @@ export function OptionRow({ option, value, before, isNew, hidden, onChange }: Op
           {...shared}
           value={value ?? ""}
           placeholder={fallback}
-          autoComplete="off"
+          type={type === "password" ? "password" : "text"}
+          autoComplete={type === "password" ? "new-password" : "off"}
           spellCheck={false}
           onChange={(event) => onChange(event.currentTarget.value === "" ? undefined : event.currentTarget.value)}
         />
