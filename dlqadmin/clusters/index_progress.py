@@ -43,10 +43,13 @@ class TopicIndexProgress:
     behind: int
     seconds: float
     rate: float | None = None
+    is_read: bool = True  # whether an indexer has read the topic at all
 
     @property
     def eta_s(self) -> float | None:
         """Return the seconds until the topic's current end; None if unknown."""
+        if not self.is_read:
+            return None
         if not self.behind:
             return 0.0
         return self.behind / self.rate if self.rate else None
@@ -65,7 +68,7 @@ def progress(lag: IndexLag, broker: KafkaAvailability, followed: FollowedTopics)
     found = [_progress(topic, rows, begins, rates.get(topic)) for topic, rows in by_topic.items()]
     unread = [topic for topic in broker.topics if topic not in by_topic and followed.follows(topic)]
     return sorted(
-        [*found, *(TopicIndexProgress(name, broker.topics[name], 0, 0, 0, 0.0) for name in unread)],
+        [*found, *(TopicIndexProgress(name, broker.topics[name], 0, 0, 0, 0.0, is_read=False) for name in unread)],
         key=lambda row: row.topic,
     )
 

@@ -2748,7 +2748,8 @@ export type components = {
         /**
          * @description The index's progress in a topic, in offsets.
          *
-         *         `rate` is offsets per second, and null until two samples exist. `pattern` is the one of DLQ_TOPICS that matches the
+         *         `rate` is offsets per second, and null until two samples exist. `eta_s` is null if it is not known, or if no
+         *         indexer has read the topic yet. `pattern` is the one of DLQ_TOPICS that matches the
          *         topic. It is null for a topic that only an administrator added.
          */
         TopicProgress: {

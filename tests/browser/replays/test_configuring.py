@@ -19,15 +19,15 @@ from tests.browser.conftest import Site, signed_in
 from tests.browser.screens import fits_everywhere
 from tests.support.product import Product
 
-NAME, ODD = "copied-orders", "parked.orders"
+NAME, ODD, QUIET = "copied-orders", "parked.orders", "quiet.dlq"
 
 
 @pytest.fixture(scope="module")
 def topics(product: Product) -> None:
-    """A topic for a connector, and a topic of dead letters that no pattern names, with two dead letters."""
+    """A topic for a connector, and one with two dead letters that no pattern names, and one that a pattern does."""
     servers: dict[str, str | int | float | bool] = {"bootstrap.servers": product.bootstrap_servers, "log_level": 0}
     admin = AdminClient(servers)  # must live until the topics exist
-    for made in admin.create_topics([NewTopic("orders", 2, 1), NewTopic(ODD, 1, 1)]).values():
+    for made in admin.create_topics([NewTopic("orders", 2, 1), NewTopic(ODD, 1, 1), NewTopic(QUIET, 1, 1)]).values():
         made.result(20)
     producer = Producer(servers)
     headers: list[tuple[str, str | bytes | None]] = [
@@ -177,12 +177,11 @@ def test_an_added_topic_s_dead_letters_appear_and_an_excluded_topic_is_told(admi
         expect(page.get_by_test_id("shown")).to_have_text("Showing 2 of 2")
     with claim("a topic that is excluded is told with its reason"):
         page.goto("/settings/clusters")
-        topics.get_by_test_id("followed").filter(has_text="connect-test.dlq").get_by_role(
-            "button", name="Exclude…"
-        ).click()
+        row = topics.get_by_test_id("followed").filter(has_text=QUIET)
+        row.get_by_role("button", name="Exclude…").click()
         confirm(page, "Exclude topic", "nobody repairs these")
         rule = topics.get_by_test_id("rule")
-        expect(rule).to_contain_text("connect-test.dlq excluded, by root-1")
+        expect(rule).to_contain_text(f"{QUIET} excluded, by root-1")
         expect(rule).to_contain_text("nobody repairs these")
         rule.get_by_role("button", name="Undo the exclusion…").click()
         confirm(page, "Remove rule", "they do")

@@ -23,7 +23,9 @@ def test_a_topic_is_as_far_as_its_partitions_together() -> None:
 
 def test_a_topic_that_was_not_read_yet_is_there() -> None:
     broker = KafkaAvailability(reachable=True, brokers=1, topics={"new.dlq": 3, "orders": 9})
-    assert index_progress.progress(lag(), broker, FOLLOWED) == [TopicIndexProgress("new.dlq", 3, 0, 0, 0, 0.0)]
+    (found,) = index_progress.progress(lag(), broker, FOLLOWED)
+    assert found == TopicIndexProgress("new.dlq", 3, 0, 0, 0, 0.0, is_read=False)
+    assert found.eta_s is None
 
 
 def test_the_rate_is_measured_between_two_looks() -> None:

@@ -71,6 +71,17 @@ const LIST: ClusterList = {
         rate: null,
         eta_s: 0,
       },
+      {
+        topic: "c.dlq",
+        pattern: ".*dlq",
+        partitions: 1,
+        read: 0,
+        of: 0,
+        records_behind: 0,
+        seconds_behind: 0,
+        rate: null,
+        eta_s: null,
+      },
     ],
     lookalikes: ["mail-dlt"],
     text: { records_behind: 0, seconds_behind: 0 },
@@ -171,6 +182,7 @@ it("the index says how far it is in each topic, and what it does not follow", as
   expect(rows[0]).toContain("250 of 1,000 (25 %)");
   expect(rows[0]).toContain("≈ 15 s");
   expect(rows[1]).toContain("up to date");
+  expect(rows[2]).toContain("not read yet");
   expect(text()).toContain("DLQ_TOPICS='.*dlq,mail-dlt'");
 });
 

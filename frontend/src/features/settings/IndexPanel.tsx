@@ -100,7 +100,8 @@ function TopicProgressRow({
   barred: string | undefined;
   onAsk: (question: TopicQuestion) => void;
 }) {
-  const done = one.records_behind === 0;
+  const unread = one.records_behind === 0 && one.eta_s === null;
+  const done = one.records_behind === 0 && !unread;
   return (
     <tr data-testid="followed">
       <td>
@@ -120,20 +121,20 @@ function TopicProgressRow({
       <td className={join("num", styles.optional)}>{count(one.partitions)}</td>
       <td>
         <span className={styles.progress}>
-          <Meter part={one.of ? one.read / one.of : 1} colour={done ? "var(--passed)" : "var(--warn)"} />
+          <Meter part={one.of ? one.read / one.of : unread ? 0 : 1} colour={done ? "var(--passed)" : "var(--warn)"} />
           <span className="nw">
             {count(one.read)} of {count(one.of)}
-            {!done && ` (${percent(one.read, one.of, 0)})`}
+            {!done && !unread && ` (${percent(one.read, one.of, 0)})`}
           </span>
         </span>
       </td>
-      <td className={done ? "num t3" : "num warn b"}>{count(one.records_behind)}</td>
+      <td className={done || unread ? "num t3" : "num warn b"}>{unread ? "–" : count(one.records_behind)}</td>
       <td className={join("num", styles.optional)}>
-        {done ? <span className="t3">–</span> : span(1000 * one.seconds_behind)}
+        {done || unread ? <span className="t3">–</span> : span(1000 * one.seconds_behind)}
       </td>
       <td className={join("num", styles.optional)}>
         {one.rate === null || done ? (
-          <span className="t3">{done ? "–" : "measuring"}</span>
+          <span className="t3">{done || unread ? "–" : "measuring"}</span>
         ) : (
           `${count(Math.round(one.rate))}/s`
         )}
@@ -142,7 +143,7 @@ function TopicProgressRow({
         {done ? (
           <span className="passed">up to date</span>
         ) : one.eta_s === null ? (
-          <span className="t3">not known</span>
+          <span className="t3">{unread ? "not read yet" : "not known"}</span>
         ) : (
           `≈ ${span(1000 * one.eta_s)}`
         )}
