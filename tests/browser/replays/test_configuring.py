@@ -55,7 +55,7 @@ def confirm(page: Page, verb: str, reason: str, name: str = "") -> None:
     dialog = page.get_by_role("dialog")
     if name:
         dialog.get_by_label(f"Enter {name} to confirm").fill(name)
-    dialog.get_by_label("Reason, for the audit trail").fill(reason)
+    dialog.get_by_label("Reason").fill(reason)
     dialog.get_by_role("button", name=verb, exact=True).click()
 
 
