@@ -57,7 +57,8 @@ RATE_LIMIT = Option(
     "long",
     0,
     "The task fails when the number of errors within `errors.tolerance.rate.duration` exceeds this limit; "
-    "-1 means no limit.",
+    "-1 means no limit. Limits up to 48 are exact. With a larger limit, a task may tolerate up to 1/24 more errors, "
+    "but it never fails early.",
     at_least(-1),
 )
 DLQ_ENABLE = Option(
