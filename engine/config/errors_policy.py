@@ -34,7 +34,7 @@ RETRY_LIMIT = Option(
     "long",
     0,
     "The maximum number of retries of a failed operation; -1 means no limit. Default: 0, or no limit if "
-    "`errors.retry.timeout` is set.",
+    "`errors.retry.timeout` is set. `errors.retry.on` says which failures are retried.",
     at_least(-1),
     aliases=("errors.retries.limit",),
 )
@@ -42,7 +42,10 @@ TOLERANCE = Option(
     TOLERANCE_NAME,
     "string",
     None,
-    "`none` sets both tolerance limits to 0, `all` sets both to -1.",
+    "`none` sets both tolerance limits to 0, `all` sets both to -1. Errors of converters, transforms and processors "
+    "are tolerated, and records that a sink rejects or that can't be put when the retries of a retriable put are used "
+    "up. So set a retry budget: without one, a short absence of the sink's target makes errors of its records. A put "
+    "with another exception that names no record always fails the task: nobody knows which records were delivered.",
     one_of("none", "all"),
 )
 TOLERANCE_LIMIT = Option(
@@ -113,10 +116,11 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "errors.retry.on",
         "string",
-        "all",
-        "`all`: retry every failure of a converter or transform. `retriable`: retry only failures that are "
-        "marked as retriable.",
-        one_of("all", "retriable"),
+        "retriable",
+        "The failures of converters, transforms and processors that are retried. `retriable`: only a RetriableError, "
+        "as Kafka Connect does; another exception is an error at once. `all`: every exception, as KIP-298 says. "
+        "`all` helps if people repair the cause meanwhile, such as a schema in a registry.",
+        one_of("retriable", "all"),
     ),
     TOLERANCE,
     TOLERANCE_LIMIT,
@@ -203,7 +207,7 @@ class ErrorsConfig:
     retry_limit: int = 0
     retry_delay_max_ms: int = 60_000
     retry_timeout_ms: int | None = None
-    retry_on: str = "all"
+    retry_on: str = "retriable"
     tolerance_limit: int = 0
     tolerance_rate_limit: int = 0
     tolerance_rate_duration_ms: int = 60_000

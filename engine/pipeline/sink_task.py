@@ -162,6 +162,8 @@ class SinkTask:
                 context = verdict.context
                 trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
                 return self._bisect(raws, entries, places, raised, trouble)
+            if isinstance(verdict, PendingError) and verdict.tolerable:
+                return self._blame_each(raws, entries, places[0], verdict)
             del entries[places[0] :]
             return verdict if isinstance(verdict, Interrupted) else self._fail_batch(verdict)
         return None
@@ -219,6 +221,32 @@ class SinkTask:
             tolerable = not isinstance(failure.error, STOP)
             entries[part[0]] = self.guard.build_error(guilty, raws[part[0]], trouble, tolerable=tolerable)
             self._drop_after_stop(entries)
+        return None
+
+    def _blame_each(
+        self, raws: Sequence[RawRecord], entries: list[Any], first: int, batch: PendingError
+    ) -> Failed | None:
+        """Make each record of a batch an error, because the put stayed retriable after its retries (KIP-298).
+
+        The records are not put again, alone or in parts: a sink may write in one transaction, and a later failure
+        would undo an earlier part. If not even the record at `first` is tolerated, the batch fails the task. Its
+        records get no dead letter then, as they will be put again.
+        """
+        trouble = FailedAttempts(batch.context.attempt + 1, batch.context.first_failure_time)
+        trial = self.state.tolerance
+        for place, entry in enumerate(entries):
+            if isinstance(entry, Record):
+                guilty = StageFailure(self.put_index, entry, batch.error)
+                entries[place] = self.guard.build_error(guilty, raws[place], trouble, tolerable=True)
+            if type(entries[place]) is not PendingError:
+                continue
+            fails, trial = self.guard.would_fail(trial, entries[place])
+            if fails and place == first and entries[place].reply is None:
+                del entries[place:]
+                return self._fail_batch(batch)
+            if fails:
+                del entries[place + 1 :]
+                return None
         return None
 
     def _drop_after_stop(self, entries: list[Any]) -> None:

@@ -187,7 +187,7 @@ def test_a_topic_that_is_not_there_parks_the_task_until_it_is(broker: str) -> No
 
 
 def test_a_stop_ends_a_wait_for_the_next_attempt_and_the_record_is_not_passed_by(broker: str) -> None:
-    stream = Stream(broker, {**LINE, "errors.retry.limit": "-1"})
+    stream = Stream(broker, {**LINE, "errors.retry.limit": "-1", "errors.retry.on": "all"})
     stream.send([b'{"n":1}', b'{"boom":"a"}'])
     started = time.monotonic()
     report = stream.run_until(lambda: time.monotonic() > started + 3)

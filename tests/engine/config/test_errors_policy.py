@@ -57,7 +57,7 @@ def test_kip_298_example_3_writes_to_another_cluster() -> None:
 
 def test_without_options_nothing_is_tried_again_or_tolerated() -> None:
     """C-25, RetryWithToleranceOperatorTest#testDefaultConfigs; the KIP's limits stand for tolerance none."""
-    assert policy({}) == ErrorsConfig(0, 60_000, None, "all", 0, 0)
+    assert policy({}) == ErrorsConfig(0, 60_000, None, "retriable", 0, 0)
 
 
 def test_shipped_spellings_are_read() -> None:
@@ -173,7 +173,7 @@ def test_acks_0_is_not_warned_about_on_another_cluster() -> None:
 TOPIC = {"errors.dlq.topic.name": "d"}  # that `enable` asks for
 ROWS = [(option, spelling) for option in OPTIONS for spelling in option.spellings if not option.is_family]
 SAMPLES = {"boolean": "true", "long": "7", "int": "7", "duration": "hour"}
-WORDS = {"errors.retry.on": "retriable", "errors.tolerance": "none", "errors.deadletterqueue.topic.name": "d"}
+WORDS = {"errors.retry.on": "all", "errors.tolerance": "none", "errors.deadletterqueue.topic.name": "d"}
 
 
 @pytest.mark.parametrize(("option", "spelling"), ROWS)
