@@ -34,7 +34,9 @@ RETRY_LIMIT = Option(
     "long",
     0,
     "The maximum number of retries of a failed operation; -1 means no limit. Default: 0, or no limit if "
-    "`errors.retry.timeout` is set. `errors.retry.on` says which failures are retried.",
+    "`errors.retry.timeout` is set. `errors.retry.on` says which failures are retried. "
+    "With 0, a consumer that fails is still polled for two minutes, as clients by themselves outlast a short absence "
+    "of brokers.",
     at_least(-1),
     aliases=("errors.retries.limit",),
 )
@@ -42,10 +44,10 @@ TOLERANCE = Option(
     TOLERANCE_NAME,
     "string",
     None,
-    "`none` sets both tolerance limits to 0, `all` sets both to -1. Errors of converters, transforms and processors "
-    "are tolerated, and records that a sink rejects or that can't be put when the retries of a retriable put are used "
-    "up. So set a retry budget: without one, a short absence of the sink's target makes errors of its records. A put "
-    "with another exception that names no record always fails the task: nobody knows which records were delivered.",
+    "`none` sets both tolerance limits to 0, `all` sets both to -1. A put that stays retriable when its retries are "
+    "used up makes an error of each of its records. So set a retry budget: without one, a short outage of the sink's "
+    "target is enough. A put that fails with another exception and names no record always fails the task, because "
+    "nobody knows which records were delivered.",
     one_of("none", "all"),
 )
 TOLERANCE_LIMIT = Option(

@@ -95,6 +95,9 @@ class Guard:
         self.content_policy = content_policy if hide is None else content_policy._replace(hide=hide)
         self._hide = hide  # removes secrets from texts that people see
         self._task_id = f"{connector}-{state.task}"
+        self._ends_with_consumer = self.stages[-1].type is StageType.KAFKA_CONSUME
+        self._stages_of_records = self.stages[:-1]
+        self._stages_of_poll = (self.stages[-1], *self.stages[:-1])
         self._skipped = Skipped(dead_letters is not None)
         self._waits: ParkedRetry | None = None  # the retry that this lease has parked
 
@@ -121,9 +124,9 @@ class Guard:
         return raised
 
     def handle_failure(
-        self, raised: StageFailure, origin: Origin, trouble: FailedAttempts
+        self, raised: StageFailure, origin: Origin, trouble: FailedAttempts, retry: RetryPolicy | None = None
     ) -> FailedAttempts | PendingError | Interrupted:
-        """Count a failure and wait for the retry.
+        """Count a failure and wait for the retry. `retry` replaces the connector's policy.
 
         Returns the FailedAttempts for the next attempt, PendingError if there is none, or Interrupted if the wait must
         be left.
@@ -137,7 +140,7 @@ class Guard:
         verdict = classify(self.stages[index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
-            delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
+            delay = (retry or self.retry).decide(trouble.failures, now - trouble.first_ms, self.jitter())
         if delay is None:
             errored = self.build_error(raised, origin, trouble, tolerable=verdict.tolerate)
             if errored.context.record is not None:  # the context is complete; a batch's traceback is still needed
@@ -181,7 +184,7 @@ class Guard:
         trace, kind, message, root_kind, root_message, content = description
         # By position: this runs once per error. `attempt` counts re-attempts, as in Example 4 of KIP-298.
         context = ErrorContext(
-            record, original, self.stages, index, trace, kind, message, root_kind, root_message,
+            record, original, *self._shown(index), trace, kind, message, root_kind, root_message,
             trouble.failures - 1, self._task_id, self.connector, now, first_ms, now - first_ms, name,
             content,
         )  # fmt: skip
@@ -232,6 +235,19 @@ class Guard:
         if errored.error.__traceback__ is not None:
             forget_frames(errored.error)
         return self._skipped
+
+    def decide_poll(self, errored: PendingError) -> Failed | None:
+        """Log and count a failed poll; there is no record to dead-letter or to skip. None: the task goes on."""
+        fails = True
+        if errored.tolerable:  # by the limits, as no handler is for polls
+            fails, self.state.tolerance = self.tolerance.after(self.state.tolerance, errored.context.time_of_error)
+        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
+        self.log(errored)
+        if not fails:
+            return None
+        context = errored.context.with_content(self.content_policy.content)
+        reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
+        return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
 
     def log(self, errored: PendingError) -> None:
         """Report an error of no particular record to every reporter but the dead letter topic."""
@@ -290,6 +306,15 @@ class Guard:
             # A handler that raises has decided nothing. FAIL skips no record without a decision (KIP-1033).
             return named.fail_reply(self.content_policy.trace(raised.error))
         return named.reply(answers[0][0], may_retry=may_pass(errored.error))
+
+    def _shown(self, index: int) -> tuple[tuple[Stage, ...], int]:
+        """Return the stages and the index of an error context, in processing order.
+
+        The stages of records do not include the consumer, as in Example 4 of KIP-298.
+        """
+        if not self._ends_with_consumer:
+            return self.stages, index
+        return (self._stages_of_poll, 0) if index == len(self._stages_of_records) else (self._stages_of_records, index)
 
     def count_failure(self, index: int, trouble: FailedAttempts, now: int) -> FailedAttempts:
         """Count one more failure of a stage, and return the new FailedAttempts."""

@@ -8,7 +8,8 @@ from typing import Any
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.commit import Commit
-from engine.pipeline.guard import Guard, Step
+from engine.pipeline.consume_stage import ConsumeStage
+from engine.pipeline.guard import BATCHED, Guard, Step
 from engine.pipeline.outcome import (
     Failed,
     FailedAttempts,
@@ -66,7 +67,8 @@ class SinkTask:
         self.chunk_records = chunk_records
         self.commits_in_background = commits_in_background
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
-        self.put_index = len(guard.stages) - 1
+        self.put_index = max(index for index, stage in enumerate(guard.stages) if stage.type in BATCHED)
+        self._consume = ConsumeStage(guard, consumer, clock)
         self.last_count = 0  # number of records of the last poll
         self._left: Sequence[RawRecord] = ()  # rest of a slow chunk, to be processed after the first part is committed
 
@@ -88,7 +90,10 @@ class SinkTask:
         Raises RetriableError if a handler wants the task to begin again at its last commit, and Aborted if the
         transaction was aborted.
         """
-        raws = self._left or self.consumer.poll(self.chunk_records, timeout_s)
+        raws = self._left or self._consume.poll(self.chunk_records, timeout_s)
+        if isinstance(raws, Failed | Interrupted):
+            self.last_count = 0
+            return self._consume.end(raws, self.save)
         self.last_count = len(raws)
         end = self.process(raws) if raws else None
         if isinstance(end, RetriableError):

@@ -193,7 +193,7 @@ class SourceTask:
             if isinstance(verdict, Interrupted):
                 return verdict
             if isinstance(verdict, PendingError):
-                return self._log_poll_failure(verdict) or ()
+                return self.guard.decide_poll(verdict) or ()
             trouble = verdict
 
     def _poll_source(self, source: Source) -> Sequence[Record]:
@@ -215,17 +215,6 @@ class SourceTask:
         if self.state.parked is not None and self.state.parked.place.index == POLL:
             self.state.parked = None
             self.state.metrics[Metric.TOTAL_RETRIES] += 1
-
-    def _log_poll_failure(self, errored: PendingError) -> Failed | None:
-        """Log and count a failed poll; there is no record to dead-letter or to skip."""
-        fails, self.state.tolerance = self.guard.would_fail(self.state.tolerance, errored)
-        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
-        self.guard.log(errored)
-        if not fails:
-            return None
-        context = errored.context.with_content(self.guard.content_policy.content)
-        reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
-        return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
 
     def _process(self, chunk: Sequence[Record]) -> tuple[int, StepVerdict | None]:
         """Return the number of settled records in the chunk, and the verdict that ends the task."""

@@ -85,6 +85,7 @@ def test_failures_are_counted_by_stage_too() -> None:
         "1:VALUE_CONVERTER:Json": 2,
         "2:TRANSFORMATION:Test": 1,
         "3:TASK_PUT:Sink": 0,
+        "4:KAFKA_CONSUME:KafkaConsumer": 0,
     }
 
 
