@@ -10,7 +10,6 @@ from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import (
-    Failed,
     FailedAttempts,
     Filtered,
     Interrupted,
@@ -21,6 +20,7 @@ from engine.pipeline.outcome import (
     TaskEnding,
 )
 from engine.pipeline.progress import TaskProgress
+from engine.pipeline.recordless_errors import fail_batch
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.classification import STOP
 from engine.ports import Clock, Consumer, Sink
@@ -163,7 +163,9 @@ class SinkTask:
                 trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
                 return self._bisect(raws, entries, places, raised, trouble)
             del entries[places[0] :]
-            return verdict if isinstance(verdict, Interrupted) else self._fail_batch(verdict)
+            if isinstance(verdict, Interrupted):
+                return verdict
+            return fail_batch(self.guard, verdict, batch, [raws[place] for place in places])
         return None
 
     def _clear_parked_put(self) -> None:
@@ -230,12 +232,6 @@ class SinkTask:
                 if fails:
                     del entries[place + 1 :]
                     return
-
-    def _fail_batch(self, errored: PendingError) -> Failed:
-        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
-        self.guard.log(errored)
-        context = errored.context.with_content(self.guard.content_policy.content)
-        return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 
     def _report_outcomes(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
         """Report outcomes of replayed records; most records have no headers and cost one check."""
