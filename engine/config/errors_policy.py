@@ -323,7 +323,8 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
         )
     if limit != 0 and rate_limit != 0 and not config.dlq_enable and not config.log_enable:
         text = f"tolerated errors are not recorded anywhere; set {DLQ_TOPIC.name} or errors.log.enable=true"
-        problems.append((TOLERANCE_LIMIT.name, str(limit), text))
+        is_all = limit == rate_limit == -1  # people write it as one option
+        problems.append((TOLERANCE.name, "all", text) if is_all else (TOLERANCE_LIMIT.name, str(limit), text))
     if config.dlq_enable and not config.dlq_include_messages:
         name = _DLQ + "include.messages"
         text = "dead letters do not contain the failed record, which is lost when the origin topic's retention ends"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from engine.errors import RetriableError
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted, PendingError, TaskEnding
+from engine.pipeline.recordless_errors import settle_poll
 from engine.policy.retry import RetryPolicy
 from engine.ports import Clock, Consumer
 from engine.record.record import Punctuation, RawRecord
@@ -54,7 +55,7 @@ class ConsumeStage:
             if isinstance(verdict, Interrupted):
                 return verdict
             if isinstance(verdict, PendingError):
-                return guard.decide_poll(verdict) or ()
+                return settle_poll(guard, verdict) or ()
             trouble = verdict
 
     def end(self, end: Failed | Interrupted, save: Callable[[], TaskEnding | None]) -> TaskEnding:

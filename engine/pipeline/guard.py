@@ -6,12 +6,19 @@ retry. `decide` asks the handler, reports the error and returns the record's out
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from engine.config.handlers import HandlerRole
 from engine.errors import Aborted, FatalError, RetriableError, TaskError
-from engine.pipeline.error_views import describe_stop, describe_to_handler, read_whole, unconverted
+from engine.pipeline.error_views import (
+    describe_stop,
+    describe_to_handler,
+    describe_tolerated,
+    read_whole,
+    unconverted,
+)
 from engine.pipeline.outcome import (
     FILTERED,
     Failed,
@@ -30,11 +37,12 @@ from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.ports import Clock
 from engine.record.context import TOLERANCE_NAME, ErrorContext
-from engine.record.record import Origin, RawRecord, Record
+from engine.record.record import Origin, Punctuation, RawRecord, Record
 from engine.record.stage import Stage, StageType
 from engine.record.trace import DISCREET, ContentPolicy, describe, forget_frames
 from engine.reporting.metrics import Metric
 
+log = logging.getLogger(__name__)
 BATCHED = (StageType.TASK_PUT, StageType.KAFKA_PRODUCE)
 OF_NO_RECORD = (TaskError, FatalError, Aborted)  # no record is to blame, so no policy is asked
 # The index of the step's last stage, and its function. A function that returns None filters the record out.
@@ -203,7 +211,8 @@ class Guard:
             return True, before
         if errored.reply is not None:
             return errored.reply.response is not Response.CONTINUE, before
-        if errored.context.index in self.handlers:
+        # No handler is for a consumer's poll, whose context has an index of its own.
+        if errored.context.index in self.handlers and errored.context.stages is not self._stages_of_poll:
             return False, before
         return self.tolerance.after(before, errored.context.time_of_error)
 
@@ -223,7 +232,7 @@ class Guard:
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         # The error that breaks a limit is reported too, so the limits are checked first and obeyed last.
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
-        was_reported = self._report(errored, stops=fails)
+        was_reported = self.report(errored, stops=fails)
         metrics[Metric.TOTAL_FAILURES_LOGGED] += was_reported
         if fails:
             context = context.with_content(self.content_policy.content)
@@ -235,25 +244,6 @@ class Guard:
         if errored.error.__traceback__ is not None:
             forget_frames(errored.error)
         return self._skipped
-
-    def decide_poll(self, errored: PendingError) -> Failed | None:
-        """Log and count a failed poll; there is no record to dead-letter or to skip. None: the task goes on."""
-        fails = True
-        if errored.tolerable:  # by the limits, as no handler is for polls
-            fails, self.state.tolerance = self.tolerance.after(self.state.tolerance, errored.context.time_of_error)
-        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
-        self.log(errored)
-        if not fails:
-            return None
-        context = errored.context.with_content(self.content_policy.content)
-        reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
-        return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
-
-    def log(self, errored: PendingError) -> None:
-        """Report an error of no particular record to every reporter but the dead letter topic."""
-        for reporter in self.reporters:
-            reporter.report(errored.context, errored.origin)
-        self.state.metrics[Metric.TOTAL_FAILURES_LOGGED] += bool(self.reporters)
 
     def mark_reported(self, reported: Iterable[PendingError]) -> None:
         """Mark errors whose dead letters are written, though the task has not passed their records.
@@ -267,12 +257,17 @@ class Guard:
         # Limited, because brokers limit the metadata of a commit (`offset.metadata.max.bytes`).
         self.state.reported = (*marks, *self.state.reported)[-MAX_MARKS:]
 
-    def _report(self, errored: PendingError, *, stops: bool) -> bool:
+    def report(self, errored: PendingError, *, stops: bool) -> bool:
         """Report to all reporters, but to the dead letter topic once; return whether any was told."""
         context, origin = errored.context, errored.origin
         for reporter in self.reporters:
             reporter.report(context, origin)
         if self.dead_letters is None:
+            # A handler logs by itself. No metric by record shows an error without a record, so a line must tell of it.
+            is_hidden = not (stops or self.reporters) and errored.reply is None
+            if is_hidden and isinstance(origin, Punctuation):
+                log.warning("%s", describe_tolerated(context.with_content(self.content_policy.content)))
+                return True
             return bool(self.reporters)
         # The usual case: without marks, no earlier lease can have written this dead letter.
         if not stops and not self.state.reported:

@@ -22,6 +22,7 @@ from engine.pipeline.outcome import (
     TaskEnding,
 )
 from engine.pipeline.progress import TaskProgress
+from engine.pipeline.recordless_errors import fail_batch
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.classification import STOP
 from engine.ports import Clock, Consumer, Sink
@@ -168,9 +169,11 @@ class SinkTask:
                 trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
                 return self._bisect(raws, entries, places, raised, trouble)
             if isinstance(verdict, PendingError) and verdict.tolerable:
-                return self._blame_each(raws, entries, places[0], verdict)
+                return self._blame_each(raws, entries, batch, verdict)
             del entries[places[0] :]
-            return verdict if isinstance(verdict, Interrupted) else self._fail_batch(verdict)
+            if isinstance(verdict, Interrupted):
+                return verdict
+            return fail_batch(self.guard, verdict, batch, [raws[place] for place in places])
         return None
 
     def _clear_parked_put(self) -> None:
@@ -229,26 +232,26 @@ class SinkTask:
         return None
 
     def _blame_each(
-        self, raws: Sequence[RawRecord], entries: list[Any], first: int, batch: PendingError
+        self, raws: Sequence[RawRecord], entries: list[Any], batch: Sequence[Record], errored: PendingError
     ) -> Failed | None:
         """Make each record of a batch an error, because the put stayed retriable after its retries (KIP-298).
 
         The records are not put again, alone or in parts: a sink may write in one transaction, and a later failure
-        would undo an earlier part. If not even the record at `first` is tolerated, the batch fails the task. Its
-        records get no dead letter then, as they will be put again.
+        would undo an earlier part. If not even the first record is tolerated, the batch fails the task.
         """
-        trouble = FailedAttempts(batch.context.attempt + 1, batch.context.first_failure_time)
+        trouble = FailedAttempts(errored.context.attempt + 1, errored.context.first_failure_time)
+        places = [place for place, entry in enumerate(entries) if isinstance(entry, Record)]
         trial = self.state.tolerance
         for place, entry in enumerate(entries):
             if isinstance(entry, Record):
-                guilty = StageFailure(self.put_index, entry, batch.error)
+                guilty = StageFailure(self.put_index, entry, errored.error)
                 entries[place] = self.guard.build_error(guilty, raws[place], trouble, tolerable=True)
             if type(entries[place]) is not PendingError:
                 continue
             fails, trial = self.guard.would_fail(trial, entries[place])
-            if fails and place == first and entries[place].reply is None:
+            if fails and place == places[0] and entries[place].reply is None:
                 del entries[place:]
-                return self._fail_batch(batch)
+                return fail_batch(self.guard, errored, batch, [raws[place] for place in places])
             if fails:
                 del entries[place + 1 :]
                 return None
@@ -263,12 +266,6 @@ class SinkTask:
                 if fails:
                     del entries[place + 1 :]
                     return
-
-    def _fail_batch(self, errored: PendingError) -> Failed:
-        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
-        self.guard.log(errored)
-        context = errored.context.with_content(self.guard.content_policy.content)
-        return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 
     def _report_outcomes(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
         """Report outcomes of replayed records; most records have no headers and cost one check."""

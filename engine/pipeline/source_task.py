@@ -11,6 +11,7 @@ from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted, PendingError, StepVerdict, TaskEnding
 from engine.pipeline.produce_stage import WRITTEN, OutputRecord, RecordWriter
+from engine.pipeline.recordless_errors import forget_poll, settle_poll
 from engine.pipeline.source_boundary import BoundaryAction, BoundaryRule, IntervalBoundary, split_batch
 from engine.pipeline.source_commit import SourceCommit
 from engine.pipeline.source_progress import canonical, forget_settled
@@ -186,6 +187,7 @@ class SourceTask:
             raised = self.guard.run(((POLL, self._poll_source),), (self.source,), out)
             if raised is None:
                 self._clear_parked_poll()
+                forget_poll(self.guard, POLL)
                 return out[0]
             # A poll that fails has no record. Its error gets the origin of a punctuation, which has no coordinates
             # either.
@@ -193,7 +195,7 @@ class SourceTask:
             if isinstance(verdict, Interrupted):
                 return verdict
             if isinstance(verdict, PendingError):
-                return self.guard.decide_poll(verdict) or ()
+                return settle_poll(self.guard, verdict) or ()
             trouble = verdict
 
     def _poll_source(self, source: Source) -> Sequence[Record]:

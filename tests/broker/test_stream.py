@@ -199,7 +199,9 @@ def test_a_topic_that_is_deleted_under_a_stream_is_a_failure_of_its_consumer(bro
 
     report = stream.run_until(delete_once_read)
     assert report.end is LeaseEnd.FAILED
-    assert "Tolerance exceeded: KafkaConsumer could not be polled: UNKNOWN_TOPIC_OR_PART" in str(report.trace)
+    assert "Tolerance exceeded: KAFKA_CONSUME (KafkaConsumer) failed on a poll: UNKNOWN_TOPIC_OR_PART" in str(
+        report.trace
+    )
     assert [count for name, count in report.stage_failures.items() if "KAFKA_CONSUME" in name] == [3]
 
 

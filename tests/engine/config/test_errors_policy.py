@@ -120,9 +120,14 @@ def test_a_limit_that_contradicts_the_word_and_dead_letters_without_a_topic_are_
         ({"errors.tolerance.limit": "10"}, "errors.tolerance.limit", "the first error fails the task"),
         ({"errors.tolerance.rate.limit": "10"}, "errors.tolerance.rate.limit", "the first error fails the task"),
         ({**FULL_DLQ, "errors.tolerance": "none"}, "errors.deadletterqueue.topic.name", ""),
-        ({"errors.tolerance": "all"}, "errors.tolerance.limit", "are not recorded anywhere"),
+        ({"errors.tolerance": "all"}, "errors.tolerance", "are not recorded anywhere"),
+        (
+            {"errors.tolerance.limit": "9", "errors.tolerance.rate.limit": "-1"},
+            "errors.tolerance.limit",
+            "are not recorded anywhere",
+        ),
     ],
-    ids=["limit", "rate", "dead-letters", "trace"],
+    ids=["limit", "rate", "dead-letters", "trace", "trace-of-limits"],
 )
 def test_one_limit_alone_letters_without_tolerance_and_tolerance_without_a_trace_are_warned_about(
     props: dict[str, str], option: str, text: str

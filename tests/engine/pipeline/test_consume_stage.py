@@ -53,9 +53,10 @@ def test_polls_are_bound_by_the_retries() -> None:
     rig = consuming(99, retry=RetryPolicy(2), tolerance=NONE)
     end = rig.run()
     assert isinstance(end, Failed)
-    assert end.message == "Tolerance exceeded: KafkaConsumer could not be polled: no broker"
+    assert end.message == "Tolerance exceeded: KAFKA_CONSUME (KafkaConsumer) failed on a poll: no broker"
     assert (rig.count("total-record-failures"), rig.count("total-record-errors")) == (3, 1)
-    assert (rig.sink.puts, rig.reporter.offsets) == ([], [])
+    ((context, _),) = rig.reporter.reports
+    assert (rig.sink.puts, context.record, context.stage.type) == ([], None, StageType.KAFKA_CONSUME)
 
 
 def test_a_tolerated_error_of_the_consumer_is_logged_and_the_task_goes_on() -> None:

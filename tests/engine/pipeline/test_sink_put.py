@@ -15,7 +15,7 @@ from engine.record.stage import StageType
 from tests.engine.pipeline.rig import Rig, flaky, refusing, rows
 from tests.fakes import Clock, Consumer, Sink, raw
 
-NONE, TP = TolerancePolicy(0, 0), TopicPartition("t", 0)
+NONE = TolerancePolicy(0, 0)
 
 
 def test_a_parked_put_goes_on_counting_though_its_batch_begins_with_another_record() -> None:
@@ -65,7 +65,7 @@ def test_a_sink_that_names_no_record_and_is_not_idempotent_fails_the_task() -> N
     """Nobody knows which of the records were written, so stopping is the only safe answer."""
     rig = Rig(rows(b"1", b"2"), sink=Sink(broken), retry=RetryPolicy(1))
     assert isinstance(rig.run(), Failed)
-    assert (rig.sink.delivered, rig.count("records-consumed"), rig.reporter.offsets) == ([], 0, [])
+    assert (rig.sink.delivered, rig.count("records-consumed"), rig.count("total-record-errors")) == ([], 0, 1)
 
 
 def test_a_put_that_stays_retriable_is_an_error_of_each_of_its_records() -> None:
@@ -88,13 +88,12 @@ def test_a_put_that_stays_retriable_fails_the_task_where_a_limit_is_exceeded() -
     assert (rig.reporter.offsets, rig.committed(), rig.count("records-dead-lettered")) == ([0, 1], 1, 1)
 
 
-def test_a_put_that_stays_retriable_dead_letters_nothing_if_nothing_is_tolerated() -> None:
-    """The task stops before its records, which will be put again."""
+def test_a_put_that_stays_retriable_fails_the_task_as_a_whole_if_nothing_is_tolerated() -> None:
     rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(99)), retry=RetryPolicy(1), tolerance=NONE)
     end = rig.run()
     assert isinstance(end, Failed)
-    assert end.message == "Sink could not put the batch: busy"
-    assert (rig.reporter.offsets, rig.count("records-consumed"), rig.consumer.group[TP].offset) == ([], 0, 0)
+    assert end.message.startswith("TASK_PUT (Sink) could not put the batch of 2 records")
+    assert (rig.reporter.offsets, rig.count("total-record-errors"), rig.committed()) == ([0, 1], 1, 0)
 
 
 def test_an_idempotent_sink_is_bisected() -> None:
@@ -114,14 +113,42 @@ def test_errors_are_decided_in_the_order_of_the_records() -> None:
     assert rig.reporter.offsets == [0, 2, 3]
 
 
-def test_a_put_that_fails_without_a_guilty_record_is_logged_and_not_dead_lettered() -> None:
-    logged = Rig(rows(b"1"), sink=Sink(broken), dead_letters=False)
-    assert isinstance(logged.run(), Failed)
-    assert (logged.reporter.offsets, logged.count("total-failures-logged")) == ([0], 1)
-    lettered = Rig(rows(b"1"), sink=Sink(broken))
-    end = lettered.run()
+def test_a_batch_that_fails_the_task_is_logged_once_with_its_coordinates() -> None:
+    rig = Rig(rows(b"1", b"2"), sink=Sink(broken), dead_letters=False)
+    end = rig.run()
     assert isinstance(end, Failed)
-    assert (end.context.stage.type, lettered.reporter.offsets) == (StageType.TASK_PUT, [])
+    assert (
+        end.message
+        == "TASK_PUT (Sink) could not put the batch of 2 records from t-0 at offset 0 to t-0 at offset 1: no table"
+    )
+    assert (rig.reporter.offsets, rig.count("total-failures-logged")) == ([0], 1)
+
+
+def test_each_record_of_a_batch_that_fails_the_task_has_a_dead_letter() -> None:
+    rig = Rig(rows(b"1", b"{", b"2"), sink=Sink(broken))
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert rig.reporter.offsets == [0, 2]
+    assert [(context.record.value, context.original.value) for context, _ in rig.reporter.reports] == [
+        (1, b"1"), (2, b"2"),
+    ]  # fmt: skip
+    assert {(context.stage.type, context.message) for context, _ in rig.reporter.reports} == {
+        (StageType.TASK_PUT, "no table")
+    }
+    assert rig.count("total-failures-logged") == 1
+
+
+def test_a_batch_that_fails_again_after_a_restart_has_dead_letters_for_its_new_records_only() -> None:
+    both = [raw(0, b"1"), raw(1, b"2"), raw(0, b"1", partition=1)]
+    first = Rig(both, sink=Sink(broken))
+    assert isinstance(first.run(), Failed)
+    assert len(first.reporter.reports) == 3
+    again = Rig([*both, raw(2, b"3")], sink=Sink(broken), group=first.consumer.group, restarts=1)
+    assert isinstance(again.run(), Failed)
+    assert again.reporter.offsets == [2]
+    mended = Rig([*both, raw(2, b"3")], group=again.consumer.group, restarts=2)
+    assert mended.run() is None
+    assert (mended.reporter.offsets, mended.state.reported) == ([], ())
 
 
 def test_a_bisected_batch_ends_where_an_error_behind_the_guilty_record_fails_the_task() -> None:

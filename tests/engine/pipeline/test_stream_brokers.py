@@ -184,7 +184,7 @@ def test_polls_that_fail_are_bound_by_the_retries_and_punctuations_go_on_meanwhi
     while (end := rig.task.step(0)) is None:
         assert len(rig.clock.waits) < 30
     assert isinstance(end, Failed)
-    assert end.message == "Tolerance exceeded: KafkaConsumer could not be polled: _TRANSPORT"
+    assert end.message == "Tolerance exceeded: KAFKA_CONSUME (KafkaConsumer) failed on a poll: _TRANSPORT"
     assert (rig.count("total-record-failures"), rig.count("total-retries")) == (5, 4)
     assert rig.clock.now_ms() == 1_000_000 + 300 + 600 + 1_200 + 2_000
     assert len(ticks) == 8
