@@ -9,6 +9,7 @@ from engine.errors import RetriableError
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted, PendingError, TaskEnding
 from engine.pipeline.recordless_errors import settle_poll
+from engine.pipeline.task_state import OperationId
 from engine.policy.retry import RetryPolicy
 from engine.ports import Clock, Consumer
 from engine.record.record import Punctuation, RawRecord
@@ -28,6 +29,7 @@ class ConsumeStage:
         self._consumer = consumer
         self._clock = clock
         self._index = [stage.type for stage in guard.stages].index(StageType.KAFKA_CONSUME)
+        self._place = OperationId.of(Punctuation(0), self._index)  # of no record
         self._step = ((self._index, lambda given: consumer.poll(*given)),)
         # A client by itself outlasts a short absence of brokers, so a task that retries nothing must do so, too.
         self._retry = guard.retry
@@ -72,6 +74,6 @@ class ConsumeStage:
 
     def _clear_parked(self) -> None:
         state = self._guard.state
-        if state.parked is not None and state.parked.place.index == self._index:
+        if state.parked is not None and state.parked.place == self._place:
             state.parked = None
             state.metrics[Metric.TOTAL_RETRIES] += 1
