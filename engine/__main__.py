@@ -152,7 +152,7 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
         kind=plan.known.kind,
         delivery=plan.delivery,
         dead_letters=plan.dead_letters,
-        stages=plan.stages,
+        stages=plan.guarded_stages,
         tolerance=plan.tolerance,
         task_configs=plan.task_configs,
         secrets=plan.secrets,

@@ -146,7 +146,7 @@ def build_guard(
         reporters.append(log)
     return Guard(
         connector=config.name,
-        stages=opening.plan.stages,
+        stages=opening.plan.guarded_stages,
         state=state,
         retry=opening.retry,
         tolerance=opening.plan.tolerance,
