@@ -54,6 +54,7 @@ from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
 from engine.rest.tls import server_context
 from engine.spark.runner import SparkRunner
+from engine.tasks.clients import COMMITTED_ONLY
 from engine.tasks.plan import ConnectorPlan
 
 log = logging.getLogger("engine")
@@ -242,7 +243,8 @@ def build_herder(
     admin = KafkaAdmin(admin_settings(base, worker.admin))
 
     def consumer(group: str) -> KafkaConsumer:
-        return KafkaConsumer(consumer_settings(group, base, worker.consumer))
+        # The leader writes the config topic in transactions, and an aborted record must never count (KIP-618).
+        return KafkaConsumer(consumer_settings(group, base, worker.consumer, COMMITTED_ONLY))
 
     def topic_log(topic: str, producer: Producer) -> TopicLog:
         return TopicLog(topic, consumer(f"{worker.group_id}-herder"), producer)
