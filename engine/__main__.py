@@ -27,7 +27,7 @@ from engine.assembly.task_discovery import watch_of
 from engine.assembly.validation import plan_of_task, secrets_of, validate
 from engine.config.properties import load_properties
 from engine.config.rest import bracketed
-from engine.config.topic import CONFIG_TOPIC_CONFIG, TOPIC_CONFIG
+from engine.config.topic import CONFIG_TOPIC_CONFIG, OFFSETS_TOPIC_CONFIG, TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.mirror.options import SOURCE, read_mirror
 from engine.errors import ConfigError, EngineError
@@ -255,7 +255,7 @@ def build_herder(
             worker.status_topic, worker.status_partitions, worker.status_replication_factor, TOPIC_CONFIG
         )
         admin.create_topic(
-            worker.offset_topic, worker.offset_partitions, worker.offset_replication_factor, TOPIC_CONFIG
+            worker.offset_topic, worker.offset_partitions, worker.offset_replication_factor, OFFSETS_TOPIC_CONFIG
         )
         admin.create_topic(
             worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
