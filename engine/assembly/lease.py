@@ -11,6 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from engine.assembly.validation import plan_of_task
+from engine.config.client_names import config_group
 from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.kafka.task import open_topic_sink
@@ -142,10 +143,9 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     # Removed while it is in use, so that a reader that fails is not used again.
     tail = _tails.pop(key, None)
     if tail is None:
-        group = f"connect-{worker.group_id}-config"
         # An aborted record may be of a leader that was fenced while it wrote.
         layers = (base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED_ONLY)
-        consumer = KafkaConsumer(consumer_settings(group, *layers))
+        consumer = KafkaConsumer(consumer_settings(config_group(worker.group_id), *layers))
         tail = ConfigTail(consumer, worker.config_topic, WorkerClock())
     tail.read_to_end()
     _tails[key] = tail
