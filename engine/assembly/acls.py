@@ -71,13 +71,16 @@ def required_acls(worker: WorkerConfig, connectors: Iterable[Settings], principa
 
 def grant_script(acls: Sequence[PrincipalAcl]) -> Iterator[str]:
     """Yield the lines of a shell script that grants the rights. Comments tell their purpose."""
-    for needed in (True, False):
-        chosen = [acl for acl in acls if needed == (not acl.without)]
-        if chosen and not needed:
-            yield "# Optional:"
-        for acl in chosen:
-            yield f"# {acl.need.why}." + (f" Without it, {acl.without}." if acl.without else "")
+    for acl in acls:
+        if not acl.without:
+            yield f"# {acl.need.why}."
             yield acl.command
+    optional = [acl for acl in acls if acl.without]
+    if optional:
+        yield "# Optional:"
+    for acl in optional:
+        yield f"# {acl.need.why}. Without it, {acl.without}."
+        yield acl.command
 
 
 def _acls(
