@@ -11,6 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from engine.assembly.validation import plan_of_task
+from engine.config.client_names import config_group
 from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.kafka.task import open_topic_sink
@@ -23,7 +24,7 @@ from engine.leases import ConnectorKind, Lease, LeaseProgress, TaskConfig, TaskR
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
 from engine.pipeline.opened_task import OpenTask, report_all_unopened
-from engine.tasks.clients import TaskOpening, base
+from engine.tasks.clients import COMMITTED_ONLY, TaskOpening, base
 from engine.tasks.lease_progress import write_progress
 from engine.tasks.memory import keep_freed
 from engine.tasks.sink import claim_sink
@@ -142,8 +143,9 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     # Removed while it is in use, so that a reader that fails is not used again.
     tail = _tails.pop(key, None)
     if tail is None:
-        group = f"connect-{worker.group_id}-config"
-        consumer = KafkaConsumer(consumer_settings(group, base(worker), worker.consumer, {"fetch.min.bytes": "1"}))
+        # An aborted record may be of a leader that was fenced while it wrote.
+        layers = (base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED_ONLY)
+        consumer = KafkaConsumer(consumer_settings(config_group(worker.group_id), *layers))
         tail = ConfigTail(consumer, worker.config_topic, WorkerClock())
     tail.read_to_end()
     _tails[key] = tail
