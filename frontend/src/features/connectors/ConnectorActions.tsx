@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import type { Connector } from "../../api/types";
 import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
@@ -19,7 +19,7 @@ const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
 };
 
 export function ConnectorActions({ connector, reachable }: { connector: Connector; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState<ConnectorAct | null>(null);
   const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable";
@@ -51,7 +51,7 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
 }
 
 export function RestartTask({ name, task, reachable }: { name: string; task: number; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState(false);
   return (
