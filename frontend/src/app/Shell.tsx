@@ -154,15 +154,19 @@ function NavigationLink({
 }
 
 function IndexHealth() {
-  const { data, isError } = useHealth();
+  const { data, error, isError } = useHealth();
   const { unreachableSince } = useServerState();
-  if (unreachableSince !== null || !data) {
+  if (unreachableSince !== null || isError || !data) {
     return (
       <div className={styles.indexHealth}>
         {unreachableSince !== null || isError ? (
           <div className="row" style={{ gap: 6 }}>
             <Glyph tone="unknown">?</Glyph>
-            <span className={styles.words}>Health is unknown: the server does not respond</span>
+            <span className={styles.words}>
+              {unreachableSince !== null
+                ? "Health is unknown: the server does not respond"
+                : `Health is unknown: ${error?.message ?? "the server answered with an error"}`}
+            </span>
           </div>
         ) : null}
       </div>

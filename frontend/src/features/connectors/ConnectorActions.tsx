@@ -36,12 +36,14 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
       <ConfirmDialog
         open={asking !== null}
         title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
+        inputLabel="Reason"
+        required
         confirmLabel={asking ? WORDS[asking].yes : ""}
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(null), act.reset())}
-        onConfirm={() =>
-          asking && act.mutate({ name: connector.name, act: asking }, { onSuccess: () => setAsking(null) })
+        onConfirm={(reason) =>
+          asking && act.mutate({ name: connector.name, act: asking, reason }, { onSuccess: () => setAsking(null) })
         }
       >
         {asking && WORDS[asking].says}
@@ -66,11 +68,15 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
       <ConfirmDialog
         open={asking}
         title={`Restart task ${task} of ${name}`}
+        inputLabel="Reason"
+        required
         confirmLabel="Restart"
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(false), act.reset())}
-        onConfirm={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
+        onConfirm={(reason) =>
+          act.mutate({ name, act: "restart", task, reason }, { onSuccess: () => setAsking(false) })
+        }
       >
         It continues from its committed offsets, and its error tolerance counts reset.
       </ConfirmDialog>

@@ -45,7 +45,7 @@ export function OpenWorkPanel({
         <>
           <h2>Open work</h2>
           {work && (
-            <span className="s t3" data-testid="work-sum">
+            <span className={join("s t3", styles.optional)} data-testid="work-sum">
               {WORK_STATES.map(({ state }) => count(work[state])).join(" + ")} = {count(allWork(work))} dead letters
             </span>
           )}
@@ -58,7 +58,9 @@ export function OpenWorkPanel({
         </>
       }
     >
-      {work ? <WorkFigures work={work} /> : <SkeletonRows rows={2} height={22} />}
+      <div className={styles.figuresBox}>
+        {work ? <WorkFigures work={work} /> : <SkeletonRows rows={2} height={22} />}
+      </div>
       {data ? (
         <WorkChart data={data} by={chosen} onNarrow={onNarrow} />
       ) : error ? (

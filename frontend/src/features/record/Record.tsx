@@ -76,9 +76,9 @@ export function Record() {
       </Panel>
       <div className={styles.body}>
         <div style={{ minWidth: 0 }}>
+          <ErrorPanel letter={letter} />
           <PayloadTabs key={letter.id} letter={letter} />
           <SourcePanel letter={letter} />
-          <ErrorPanel letter={letter} />
           <DialectPanel letter={letter} />
         </div>
         <div className={styles.side}>
