@@ -7,6 +7,8 @@ import type { DeadLetter } from "../../api/types";
 import { apiQuery, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
+import { replayName } from "../../lib/naming";
+import { workWords } from "../../lib/work";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
@@ -74,9 +76,9 @@ export function Record() {
       </Panel>
       <div className={styles.body}>
         <div style={{ minWidth: 0 }}>
+          <ErrorPanel letter={letter} />
           <PayloadTabs key={letter.id} letter={letter} />
           <SourcePanel letter={letter} />
-          <ErrorPanel letter={letter} />
           <DialectPanel letter={letter} />
         </div>
         <div className={styles.side}>
@@ -109,7 +111,10 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
           <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
           <CopyNameButton text={name.replaceAll(" ", "")} />
-          <Chip tone="failed">✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
+          <WorkChip letter={letter} />
+          <Chip tone={letter.work_state === "open" ? "failed" : "plain"}>
+            ✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}
+          </Chip>
         </div>
       }
       note={
@@ -177,6 +182,24 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
         />
       )}
     </PageHead>
+  );
+}
+
+/** The work that is left on the record. A passed record says by which replay. */
+function WorkChip({ letter: { id, work_state: state } }: { letter: DeadLetter }) {
+  const replay = useReplaysOf(id).data?.results[0];
+  const { label, glyph, tone } = workWords(state);
+  const inReplay = replay && (state === "passed" || state === "replaying");
+  return (
+    <Chip tone={tone} title={`Work: ${label}`}>
+      <span aria-hidden="true">{glyph}</span> <span data-testid="work">{label[0]!.toUpperCase() + label.slice(1)}</span>
+      {inReplay && (
+        <>
+          {" "}
+          in <Link to={`/replays/${replay.replay.id}`}>{replayName(replay.replay.id)}</Link>
+        </>
+      )}
+    </Chip>
   );
 }
 
