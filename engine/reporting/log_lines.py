@@ -38,7 +38,8 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"time": time.replace("+00:00", "Z"), "level": record.levelname, "logger": record.name}
+        line: dict[str, object] = {"time": time.replace("+00:00", "Z")}
+        line |= {"level": record.levelname, "logger": record.name}
         task = _task.get()
         if task is not None:
             line |= {"connector": task[0], "task": task[1]}

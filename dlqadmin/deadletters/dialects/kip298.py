@@ -110,7 +110,7 @@ def _texts(given: dict[str, Any]) -> dict[str, str]:
 
 def _notes(context: ErrorContext, fields: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     source = "original_record" if context.original is not None else "record"
-    read = (
+    read: tuple[tuple[str, str], ...] = (
         ("origin", f"{source}.topic, .partition, .offset, .timestamp"),
         ("key and value", f"{source}.key, .value (base64)"),
     )
