@@ -108,7 +108,7 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             write_progress(worker, LeaseProgress(lease.lease_id, hide_values(reports, hidden)))
 
         def note_end(report: TaskReport) -> None:
-            # The lines of a local master's processes come out beside those of the driver, which logs the failure too.
+            # The lines of a local master's workers come out beside those of the driver, which logs the failure too.
             if report.end is LeaseEnd.FAILED and not worker.spark_master.startswith("local"):
                 log_failure(report, hidden)
 

@@ -1,4 +1,4 @@
-"""A worker's logging options, for the driver and for the processes of leases."""
+"""A worker's logging options, for the driver and for the workers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONS: tuple[Option, ...] = (
         "log.level",
         "string",
         "INFO",
-        f"The lowest level that is logged, by the driver and by the processes of leases: {', '.join(_SHOWN)}.",
+        f"The lowest level that is logged, by the driver and by the workers: {', '.join(_SHOWN)}.",
         level_problem,
     ),
     Option(

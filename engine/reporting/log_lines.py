@@ -1,4 +1,4 @@
-"""The log lines of the driver and of the processes of leases: format, levels, and the task that a line belongs to."""
+"""The log lines of the driver and of the workers: format, levels, and the task that a line belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log lines of the driver and of the processes of leases, as an operator of a local master reads them."""
+"""Log lines of the driver and of the workers, as an operator of a local master reads them."""
 
 from __future__ import annotations
 
