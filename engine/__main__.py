@@ -48,6 +48,7 @@ from engine.kafka.producer import KafkaProducer
 from engine.leases import Delivery
 from engine.ports import Producer, TaskRunner
 from engine.rehearsal.process import rehearse_here
+from engine.reporting import log_lines
 from engine.reporting.replay_outcomes import OUTCOME_TOPIC_CONFIG
 from engine.rest.access import access_rules
 from engine.rest.app import build_app
@@ -178,9 +179,7 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
 
 
 def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> int:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-
+    log_lines.configure(worker.log)
     examine = partial(examine_connector, worker=worker)
     for properties in connectors.values():
         # Before anything is started, so that a mistake in a file is shown at once.
