@@ -112,7 +112,7 @@ CASES = (
     Case("retry-bad-field-often", STOPPING, {**CAST, **RETRY_FOR_EVER, "errors.retry.delay.max.ms": "100"}),
     Case("retry-bad-value-for-ever", values(first=b"1", cut=b"{", other=b"[", last=b"4"), RETRY_FOR_EVER),
     Case("retry-bad-key-for-ever", KEYS, {**RETRY_FOR_EVER, **transform("Cast$Key", spec="int8")}),
-    Case("retry-stops-at-transform", STOPPING, {**CAST, **RETRY_FOR_EVER, "errors.tolerance": "none"}),
+    Case("stops-at-transform-with-retries", STOPPING, {**CAST, **RETRY_FOR_EVER, "errors.tolerance": "none"}),
     Case("retry-transform-briefly", TWO, {**_away(2_000), "errors.retry.timeout": "120000"}),
     Case("retry-transform-given-up", TWO, {**_away(600_000), "errors.retry.timeout": "1500", **STOPPED}),
     Case("retry-transform-not-at-all", TWO, {**_away(600_000), **STOPPED}),
