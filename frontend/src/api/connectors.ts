@@ -23,6 +23,7 @@ export function useConnectorAct() {
         `connectors/${encodeURIComponent(name)}/${task === undefined ? act : `tasks/${task}/${act}`}`,
         { reason },
       ),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["connectors"] }),
+    onSuccess: () =>
+      Promise.all(["connectors", "attention"].map((key) => client.invalidateQueries({ queryKey: [key] }))),
   });
 }

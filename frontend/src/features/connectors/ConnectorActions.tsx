@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
 import { useDeleteConnector } from "../../api/connectorConfigs";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
-import { useMayEdit, useMayWrite } from "../../api/session";
+import { useMayAct, useMayEdit } from "../../api/session";
 import type { Connector } from "../../api/types";
 import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
@@ -29,10 +29,10 @@ const WORDS: Record<Act, { yes: string; says: string }> = {
     says: "Its tasks stop, and the engine forgets its configuration. Its dead letters stay. Its committed offsets stay too: a new connector with this name continues there.",
   },
 };
-const REASON = "Reason, for the audit trail";
+const REASON = "Reason";
 
 export function ConnectorActions({ connector, reachable }: { connector: Connector; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const mayEdit = useMayEdit();
   const { name: shown } = useParams();
   const navigate = useNavigate();
@@ -91,7 +91,7 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
         title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
         confirmLabel={asking ? WORDS[asking].yes : ""}
         inputLabel={REASON}
-        required={byName}
+        required
         danger={byName}
         barred={byName && typed !== connector.name ? "Enter the connector's name first" : undefined}
         busy={control.isPending || deletion.isPending}
@@ -117,7 +117,7 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
 }
 
 export function RestartTask({ name, task, reachable }: { name: string; task: number; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState(false);
   return (
@@ -134,6 +134,7 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
         title={`Restart task ${task} of ${name}`}
         confirmLabel="Restart"
         inputLabel={REASON}
+        required
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(false), act.reset())}
