@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.config.client_names import offsets_group
 from engine.config.connector import ConnectorConfig
 from engine.config.exactly_once_source import ISOLATION
 from engine.config.topic import OFFSETS_TOPIC_CONFIG
@@ -41,7 +42,7 @@ def offsets_location(config: ConnectorConfig, worker: WorkerConfig, delivery: De
     readers = [connection(one) for one in ((beside, config.consumer) if is_own or exactly_once else ())]
     admins = [connection(one) for one in ((beside, config.admin) if is_own or exactly_once else ())]
     consumer = consumer_settings(
-        f"connect-{worker.group_id}-offsets",
+        offsets_group(worker.group_id),
         *inherited((base(worker), worker.consumer), *readers),
         *readers,
         {"fetch.min.bytes": "1"},
@@ -60,7 +61,7 @@ def offsets_location(config: ConnectorConfig, worker: WorkerConfig, delivery: De
 def shared_location(worker: WorkerConfig) -> OffsetsTopicLocation:
     """Return the worker's own offsets topic, with the worker's credentials."""
     consumer = consumer_settings(
-        f"connect-{worker.group_id}-offsets", base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED
+        offsets_group(worker.group_id), base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED
     )
     return OffsetsTopicLocation(
         connector="",
