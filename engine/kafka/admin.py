@@ -17,8 +17,8 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from engine.errors import EngineError, RetriableError
-from engine.kafka.consumer import group_refusal
 from engine.kafka.errors import NeededRights, translate, translated
+from engine.kafka.group_rights import refusal_behind
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
@@ -138,8 +138,8 @@ class KafkaAdmin:
             with translated(needs=needs):
                 offsets = reader.committed([ck.TopicPartition(*one) for one in partitions], timeout=CALL_TIMEOUT_S)
         except RetriableError as error:
-            if (refused := group_refusal(reader)) is not None:
-                raise translate(refused, needs=needs) from error
+            if refused := refusal_behind(error, self._settings, group):
+                raise refused from error
             raise
         finally:
             reader.close()
