@@ -562,7 +562,8 @@ export type components = {
         /**
          * @description All that is known of a dead letter.
          *
-         *         `not_allowed` is the reason why the original bytes were not fetched; null if nothing forbade it.
+         *         - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
+         *         - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
          */
         DeadLetterDetail: {
             id: number;
@@ -599,6 +600,7 @@ export type components = {
             /** @enum {string} */
             original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
             not_allowed: string | null;
+            has_record: boolean;
             source: components["schemas"]["SourceDocument"] | null;
             dialect: components["schemas"]["DialectDocument"];
             stages: components["schemas"]["StageDocument"][];

@@ -162,7 +162,7 @@ function Promises({ connector }: { connector: Connector }) {
               [
                 "Not written",
                 <b key="l" className="failed">
-                  {count(lost)} failed writes of dead letters
+                  {plural(lost, "dead letter")}
                 </b>,
               ] as [string, ReactNode],
             ]

@@ -33,6 +33,8 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
         {part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}
       </Notice>
     );
+  if (payload.size === null && !letter.has_record)
+    return <Notice title={`There is no ${part}`}>The error concerns no record.</Notice>;
   if (payload.size === null && letter.source)
     return (
       <Notice title={`There are no bytes of the ${part}`}>

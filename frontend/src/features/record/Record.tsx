@@ -70,6 +70,11 @@ export function Record() {
       {!letter.readable && (
         <Strip tone="warn">The format of this dead letter is unknown. Its original bytes are shown below.</Strip>
       )}
+      {!letter.has_record && (
+        <Strip tone="plain">
+          This error concerns no record: {letter.stage} failed without one. There is nothing to replay.
+        </Strip>
+      )}
       {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
       <Panel label="Pipeline">
         <Pipeline letter={letter} />
@@ -119,10 +124,16 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
       }
       note={
         <>
-          Key{" "}
-          <span className="mono t2">
-            <KeyText of={letter} />
-          </span>
+          {letter.has_record ? (
+            <>
+              Key{" "}
+              <span className="mono t2">
+                <KeyText of={letter} />
+              </span>
+            </>
+          ) : (
+            "No record"
+          )}
           {letter.origin_topic && (
             <>
               , from{" "}
@@ -213,7 +224,8 @@ const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
 /** The actions on a record. They stay visible and disabled if its bytes are missing. */
 function RecordActions({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
-  const gone = MISSING_BYTES[letter.original] && `Cannot be replayed: ${MISSING_BYTES[letter.original]}`;
+  const missing = letter.has_record ? MISSING_BYTES[letter.original] : "the error concerns no record";
+  const gone = missing && `Cannot be replayed: ${missing}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposalLabel(disposal.kind)}: restore it first` : undefined;
   // A source record needs no bytes from Kafka: the fix runs through its remaining stages.
