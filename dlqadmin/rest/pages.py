@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import mimetypes
 import re
 from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from django.views.static import serve
 
 # The routes of the frontend's router (`frontend/src/app/App.tsx`). A test compares both.
 SCREENS = re.compile(
@@ -37,15 +37,17 @@ def frontend(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def asset(request: HttpRequest, name: str) -> HttpResponseBase:
+def asset(request: HttpRequest, name: str) -> HttpResponse:
     """Return a file of a build that is newer than this process.
 
     WhiteNoise serves the files that it found at the start, compressed. The page above is always the newest one, so
     its files must be served too. Raises Http404.
     """
-    response = serve(request, name, document_root=settings.FRONTEND_DIST / "assets")
-    response["Cache-Control"] = FOREVER
-    return response
+    file = settings.FRONTEND_DIST / "assets" / name  # the URL pattern allows no slash in a name
+    if not file.is_file():
+        raise Http404("There is no such file in this build.")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return HttpResponse(file.read_bytes(), content_type=kind, headers={"Cache-Control": FOREVER})
 
 
 def frontend_build() -> str | None:
