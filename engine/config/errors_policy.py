@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
+from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read, valid
 from engine.record.context import TOLERANCE_NAME
 from engine.record.trace import ContentPolicy
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
+@valid("a topic name")
 def topic_name(value: str) -> str | None:
     """Return the problem of a topic name, or None. Empty means unset."""
     if value in {".", ".."} or (value and not TOPIC_NAME.fullmatch(value)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, Option, Problem, at_least, one_of, read
+from engine.config.options import INT_MAX, Option, Problem, at_least, in_any_case, one_of, read
 from engine.config.permissions import OPTIONS as PERMISSION_OPTIONS
 from engine.config.permissions import Permissions, read_permissions
 from engine.config.providers import OPTIONS as PROVIDER_OPTIONS
@@ -102,7 +102,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("producer.*", "map", {}, "Client options of all producers."),
     Option("admin.*", "map", {}, "Client options of all admin clients."),
     Option(
-        "security.protocol", "string", None, "The protocol of the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
+        "security.protocol",
+        "string",
+        None,
+        "The protocol of the brokers.",
+        in_any_case("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     ),
     Option("sasl.*", "map", {}, "Client options for SASL, for all clients."),
     Option("ssl.*", "map", {}, "Client options for TLS, for all clients."),

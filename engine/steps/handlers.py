@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from engine.config.connector import ConnectorConfig
-from engine.config.handlers import HandlerChoice, HandlerRole
+from engine.config.handlers import STREAM_DEFAULTS, HandlerChoice, HandlerRole
 from engine.config.options import Problem
 from engine.errors import ConfigError
 from engine.leases import ConnectorKind
@@ -32,11 +32,6 @@ _ROLES = {
 }
 # Roles without a stage: a sink writes by itself, a source reads by itself.
 _IDLE = {ConnectorKind.SINK: HandlerRole.PRODUCTION, ConnectorKind.SOURCE: HandlerRole.DESERIALIZATION}
-DEFAULTS = {
-    HandlerRole.PROCESSING: "LogAndFailProcessingExceptionHandler",
-    HandlerRole.DESERIALIZATION: "LogAndFailExceptionHandler",
-    HandlerRole.PRODUCTION: "DefaultProductionExceptionHandler",
-}
 
 
 def _names(*rows: tuple[Factory, tuple[str, ...]]) -> dict[str, Factory]:
@@ -102,7 +97,7 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     """
     chosen = {choice.role: choice for choice in config.handlers}
     if not limits_decide(kind, config.properties):
-        chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
+        chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in STREAM_DEFAULTS.items()} | chosen
     handlers = {role: _configured(choice, config) for role, choice in chosen.items()}
     by_stage: dict[int, NamedHandler] = {}
     for index, stage in enumerate(stages):
