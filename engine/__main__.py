@@ -25,6 +25,7 @@ from engine.assembly.mirror_offsets_command import GROUP, ORIGINS, copy_offsets
 from engine.assembly.own_offsets import offsets_copier
 from engine.assembly.task_discovery import watch_of
 from engine.assembly.validation import plan_of_task, secrets_of, validate
+from engine.config.options import Problem
 from engine.config.properties import load_properties
 from engine.config.rest import bracketed
 from engine.config.topic import CONFIG_TOPIC_CONFIG, TOPIC_CONFIG
@@ -116,8 +117,8 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _validate(path: Path, worker: WorkerConfig) -> int:
     plan = validate(load_properties(path), worker)
-    for option, value, message in plan.warnings:
-        print(f"warning: {option} = {value}: {message}", file=sys.stderr)
+    for row in (*worker.warnings, *plan.warnings):
+        print(f"warning: {_line(row)}", file=sys.stderr)
     print(f"{path}: no problems")
     return OK
 
@@ -139,10 +140,15 @@ def _mirror_offsets(options: argparse.Namespace, worker: WorkerConfig) -> int:
 
 
 def _print_problems(error: ConfigError) -> None:
-    for option, value, message in error.problems:
-        print(f"{option}: {message}" if value is None else f"{option} = {value}: {message}", file=sys.stderr)
+    for row in error.problems:
+        print(_line(row), file=sys.stderr)
     count = len(error.problems)
     print(f"{count} problem{'' if count == 1 else 's'}", file=sys.stderr)
+
+
+def _line(row: Problem) -> str:
+    option, value, message = row
+    return f"{option}: {message}" if value is None else f"{option} = {value}: {message}"
 
 
 def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
@@ -164,6 +170,8 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
 def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    for row in worker.warnings:
+        log.warning("%s", _line(row))
 
     examine = partial(examine_connector, worker=worker)
     for properties in connectors.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Protocol
@@ -28,8 +27,6 @@ from engine.ports import SourcePosition, TransactionalProducer
 from engine.tasks.clients import WRITING, base, producing
 from engine.tasks.source_offsets import PATIENT, offsets_location, open_topic, read_checked
 
-log = logging.getLogger(__name__)
-
 # An open transaction of a dead leader blocks every reader, so it must time out soon.
 LEADING = {**QUICK, "transaction.timeout.ms": "10000"}
 
@@ -48,8 +45,6 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
 
 def leader_producer(name: str, worker: WorkerConfig) -> KafkaTransactional:
     """Return the leader's uninitialised client, with the transactional id `name`."""
-    if "transactional.id" in worker.producer:
-        log.warning("The worker option producer.transactional.id is ignored; the leader uses %s", name)
     return KafkaTransactional(transactional_settings(name, base(worker), worker.producer, LEADING))
 
 
