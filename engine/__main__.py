@@ -24,7 +24,7 @@ from engine.assembly.driver import TopicSourceOffsets, fence_tasks, leader_produ
 from engine.assembly.mirror_offsets_command import GROUP, ORIGINS, copy_offsets
 from engine.assembly.own_offsets import offsets_copier
 from engine.assembly.task_discovery import watch_of
-from engine.assembly.validation import plan_of_task, secrets_of, validate
+from engine.assembly.validation import check_worker, plan_of_task, secrets_of, validate
 from engine.config.options import Problem
 from engine.config.properties import load_properties
 from engine.config.rest import bracketed
@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "rehearse":
             return rehearse_here(sys.stdin.buffer)
         worker = parse_worker(load_properties(options.worker) if options.worker else {}, os.environ)
+        check_worker(worker)
         if options.command == "validate":
             return _validate(options.connector, worker)
         if options.command == "mirror-offsets":

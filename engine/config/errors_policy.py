@@ -24,6 +24,7 @@ def topic_name(value: str) -> str | None:
 
 
 _DLQ = "errors.deadletterqueue."
+DLQ_PRODUCER = _DLQ + "producer."  # the prefix of client options
 
 
 def _dlq(name: str) -> tuple[str, tuple[str, ...]]:
@@ -327,7 +328,7 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
         text = "is ignored: a dead letter is acknowledged by all in-sync replicas before its offset is committed"
         if acks == "0":
             text += "; acks=0 is possible only for dead letters on another cluster"
-        problems.append((_DLQ + "producer.acks", acks, text))
+        problems.append((DLQ_PRODUCER + "acks", acks, text))
     return problems
 
 

@@ -5,7 +5,8 @@ A name that ends in `.*` is a family: its value is the mapping of all names behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Generic, Literal, TypeVar
@@ -123,6 +124,17 @@ def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") 
         values[option.name] = read_one(option, own, prefix, problems)
     problems += unknown_option_problems(options, own, prefix)
     return values, problems
+
+
+@contextmanager
+def prefixed(prefix: str, options: Mapping[str, str]) -> Iterator[None]:
+    """Name problems of these options, raised in the block, with their prefix."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(
+            tuple((prefix + name if name in options else name, *rest) for name, *rest in error.problems)
+        ) from error
 
 
 def strip_values(props: Mapping[str, str]) -> dict[str, str]:

@@ -30,13 +30,26 @@ def make(
 
     `allow` are patterns of the classes that may be imported by path.
     """
-    factory = built_in.get(name) or _foreign(group, name, allow, methods)
-    if factory is None:
-        raise ClassNotLoaded("is not a known class" + nearest(name, [*built_in, *plugins.names(group)]))
+    factory = load(group, built_in, name, allow=allow, methods=methods)
     try:
         return factory()
     except FOREIGN as error:
         raise ClassNotLoaded(f"can't be created: {error}") from error
+
+
+def load(
+    group: str,
+    built_in: Mapping[str, Factory],
+    name: str,
+    *,
+    allow: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> Factory:
+    """Return the named class, without making an object of it. Raises ClassNotLoaded."""
+    factory = built_in.get(name) or _foreign(group, name, allow, methods)
+    if factory is None:
+        raise ClassNotLoaded("is not a known class" + nearest(name, [*built_in, *plugins.names(group)]))
+    return factory
 
 
 def ask(work: Callable[[], T], option: str, class_name: str, doing: str) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from engine.config.connector import ConnectorConfig
 from engine.config.handlers import STREAM_DEFAULTS, HandlerChoice, HandlerRole
@@ -61,7 +62,7 @@ BUILT_IN: Mapping[HandlerRole, Mapping[str, Factory]] = {
 
 
 def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list[Problem], list[Problem]]:
-    """Return the problems of a connector's handlers, and warnings.
+    """Return the problems of a connector's handlers, each of which is made once, and warnings.
 
     Warnings are about deprecated signatures, and about handlers that are never called.
     """
@@ -71,21 +72,12 @@ def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list
         if choice.role is _IDLE.get(kind):
             warnings.append((choice.option, choice.class_name, f"has no effect in a {kind}; remove it"))
         try:
-            handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
-        except ClassNotLoaded as error:
-            problems.append((choice.option, choice.class_name, str(error)))
-            continue
-        asked = choice.option, choice.class_name, "can't validate its options"
-        problem = shape_problem(choice.role, handler)
-        if problem is not None:
-            problems.append((choice.option, choice.class_name, problem))
+            handler = _made(choice)
+        except ConfigError as error:
+            problems += error.problems
             continue
         if old := old_signature(choice.role, handler):
             warnings.append((choice.option, choice.class_name, old))
-        try:
-            problems += ask(partial(given_problems, handler, choice.options, choice.prefix), *asked)
-        except ConfigError as error:
-            problems += error.problems
     return problems, warnings
 
 
@@ -107,11 +99,22 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     return by_stage
 
 
-def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
+def _made(choice: HandlerChoice) -> Any:
+    """Return a new handler that is fit for its role. Raises ConfigError with its problems."""
     try:
         handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
     except ClassNotLoaded as error:
         raise ConfigError(((choice.option, choice.class_name, str(error)),)) from error
+    if problem := shape_problem(choice.role, handler):
+        raise ConfigError(((choice.option, choice.class_name, problem),))
+    asked = choice.option, choice.class_name, "can't validate its options"
+    if problems := ask(partial(given_problems, handler, choice.options, choice.prefix), *asked):
+        raise ConfigError(tuple(problems))
+    return handler
+
+
+def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
+    handler = _made(choice)
     if hasattr(handler, "configure"):
         options = {**config.properties, **choice.options}
         ask(lambda: handler.configure(options), choice.option, choice.class_name, "can't be configured")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from engine.config.options import prefixed
 from engine.config.permissions import CONNECTING, IDENTITY
 from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig
@@ -85,7 +86,8 @@ def open_consumer(opening: TaskOpening) -> KafkaConsumer:
     fixed = COMMITTED_ONLY if opening.plan.delivery is Delivery.EXACTLY_ONCE else {}
     below = inherited((base(worker), worker.consumer), config.consumer)
     layers = (POOLED if opening.pooled else {}, *below, config.consumer, fixed)
-    settings = consumer_settings(f"connect-{config.name}", *layers)
+    with prefixed("consumer.override.", config.consumer):
+        settings = consumer_settings(f"connect-{config.name}", *layers)
     consumer = KafkaConsumer(settings)
     opening.closing.callback(consumer.close)
     return consumer
@@ -93,7 +95,10 @@ def open_consumer(opening: TaskOpening) -> KafkaConsumer:
 
 def open_producer(opening: TaskOpening) -> KafkaProducer:
     """Open the producer of a source's or a stream's records."""
-    producer = KafkaProducer(producer_settings(WRITING, *producing(opening.worker, opening.plan.config.producer)))
+    own = opening.plan.config.producer
+    with prefixed("producer.override.", own):
+        settings = producer_settings(WRITING, *producing(opening.worker, own))
+    producer = KafkaProducer(settings)
     opening.closing.callback(producer.close)
     return producer
 
@@ -105,7 +110,8 @@ def open_transaction(opening: TaskOpening, check: Callable[[], None], *, keeps: 
     """
     worker, config = opening.worker, opening.plan.config
     name = transactional_id(worker.group_id, opening.task.connector, opening.task.task)
-    settings = transactional_settings(name, WRITING, *producing(worker, config.producer))
+    with prefixed("producer.override.", config.producer):
+        settings = transactional_settings(name, WRITING, *producing(worker, config.producer))
 
     def check_all() -> None:
         opening.admit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import pytest
@@ -13,7 +14,7 @@ from engine.herder.herder import Herder
 from engine.herder.snapshot import ConnectorFacts
 from engine.leases import LeaseEnd
 from tests.engine.herder.running import PROPERTIES, ZERO, running
-from tests.engine.herder.world import World, ask, turn
+from tests.engine.herder.world import World, ask, examine, turn
 
 
 def test_wrong_properties_are_refused_and_change_nothing(world: World, herder: Herder) -> None:
@@ -88,3 +89,17 @@ def test_a_restart_shows_what_validation_says_now(world: World) -> None:
     found.clear()
     ask(herder, partial(herder.restart, "c"))
     assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
+
+
+def test_a_new_configuration_is_validated_once(world: World) -> None:
+    validated: list[object] = []
+
+    def count(properties: Mapping[str, str]) -> ConnectorFacts:
+        validated.append(properties)
+        return examine(properties)
+
+    herder = world.started(examine=count)
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    turn(herder, 3)
+    assert len(validated) == 1
+    assert herder.view().facts_of("c").stages
