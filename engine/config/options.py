@@ -168,10 +168,13 @@ def unknown_option_problems(options: Sequence[Option], own: Mapping[str, str], p
     ]
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return a hint with the nearest name to end a message with, or nothing. Case does not count."""
+def nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    """Return a hint with the nearest name to end a message with, or nothing. Case does not count.
+
+    `cutoff` is the least likeness, from 0 to 1.
+    """
     by_lower = {one.lower(): one for one in reversed(known)}
-    near = get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.6)
+    near = get_close_matches(name.lower(), list(by_lower), n=1, cutoff=cutoff)
     return f"; did you mean {by_lower[near[0]]}?" if near else ""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.assembly.connector_classes import find_class
 from engine.assembly.validation import check_worker, plan_of_task, secrets_of, validate
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
@@ -131,3 +132,21 @@ def test_client_options_of_the_worker_are_checked() -> None:
     with pytest.raises(ConfigError) as caught:
         check_worker(open_worker({"producer.acks": "pony", "consumer.no.such": "1", "admin.client.id": "a"}))
     assert [option for option, _, _ in caught.value.problems] == ["consumer.no.such", "producer.acks"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("FileStreamSnik", "; did you mean FileStreamSink?"),
+        ("Stream", "; did you mean stream?"),
+        (
+            "org.apche.kafka.connect.file.FileStreamSinkConnector",
+            "; did you mean org.apache.kafka.connect.file.FileStreamSinkConnector?",
+        ),
+        (f"{__name__}.NoHandlers", "; did you mean NoHandler?"),
+        ("io.confluent.connect.jdbc.JdbcSinkConnector", "plugin.classes.allow"),  # alike in nothing but its ending
+    ],
+)
+def test_the_class_of_a_connector_gets_the_nearest_name(name: str, hint: str) -> None:
+    [(option, _, text)] = find_class(name, ("tests.*",))[1]
+    assert (option, text[-len(hint) :]) == ("connector.class", hint)
