@@ -14,13 +14,20 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from getpass import getpass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from engine.assembly.driver import TopicSourceOffsets, fence_tasks, leader_producer, open_election, task_producer
+from engine.assembly.driver import (
+    TopicSourceOffsets,
+    TransactionLimit,
+    fence_tasks,
+    leader_producer,
+    open_election,
+    task_producer,
+)
 from engine.assembly.mirror_offsets_command import GROUP, ORIGINS, copy_offsets
 from engine.assembly.own_offsets import offsets_copier
 from engine.assembly.task_discovery import watch_of
@@ -56,6 +63,7 @@ from engine.rest.server import RestServer
 from engine.rest.tls import server_context
 from engine.spark.runner import SparkRunner
 from engine.tasks.plan import ConnectorPlan
+from engine.tasks.transaction_options import check_broker_limit
 
 log = logging.getLogger("engine")
 
@@ -152,9 +160,16 @@ def _line(row: Problem) -> str:
     return f"{option}: {message}" if value is None else f"{option} = {value}: {message}"
 
 
-def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
-    """Return the facts that the herder needs about a connector. Raises ConfigError."""
+def examine_connector(
+    properties: Mapping[str, str], worker: WorkerConfig, transaction_max_ms: Callable[[], int | None] = lambda: None
+) -> ConnectorFacts:
+    """Return the facts that the herder needs about a connector. Raises ConfigError.
+
+    `transaction_max_ms` returns the brokers' limit of transaction time-outs, or None.
+    """
     plan = validate(properties, worker)
+    if plan.delivery is Delivery.EXACTLY_ONCE:
+        check_broker_limit(plan.config, worker, transaction_max_ms)
     return ConnectorFacts(
         kind=plan.known.kind,
         delivery=plan.delivery,
@@ -163,6 +178,7 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
         tolerance=plan.tolerance,
         task_configs=plan.task_configs,
         secrets=plan.secrets,
+        warnings=plan.warnings,
         keeps_positions_here=_keeps_positions_here(plan),
         watch=watch_of(plan, worker),
     )
@@ -174,7 +190,7 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
     for row in worker.warnings:
         log.warning("%s", _line(row))
 
-    examine = partial(examine_connector, worker=worker)
+    examine = partial(examine_connector, worker=worker, transaction_max_ms=TransactionLimit(worker))
     for properties in connectors.values():
         # Before anything is started, so that a mistake in a file is shown at once.
         examine(properties)
@@ -286,7 +302,7 @@ def build_herder(
         sources=TopicSourceOffsets(worker),
         admin=admin,
         runner=runner,
-        examine=partial(examine_connector, worker=worker),
+        examine=partial(examine_connector, worker=worker, transaction_max_ms=TransactionLimit(worker)),
         fence=lambda properties, tasks: fence_tasks(properties, tasks, worker),
         settings=settings,
         worker_id=worker_id,

@@ -32,6 +32,7 @@ from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.plan import ConnectorPlan
 from engine.tasks.source_support import ignored_options, support_problems
 from engine.tasks.targets import target_problems
+from engine.tasks.transaction_options import transaction_problems
 
 # Suffixes of options of steps and nodes that define the structure.
 STRUCTURE = (".type", ".predicate", ".negate", ".parents", ".topic")
@@ -130,7 +131,10 @@ def _plan(
     delivery = known.delivery(config, worker)
     warnings = (*config.warnings, *handler_warnings)
     if delivery is Delivery.EXACTLY_ONCE:
-        warnings += tuple(ignored_options(config, worker))
+        problems, more_warnings = transaction_problems(kind, config, worker, _producers(known, config))
+        if problems:
+            raise ConfigError(tuple(problems))
+        warnings += (*ignored_options(config, worker), *more_warnings)
     if stream is not None:
         config = replace(config, header_converter=stream.header_converter)
         warnings += stream.warnings
@@ -244,6 +248,13 @@ def _clients(known: ConnectorClass | None, config: ConnectorConfig) -> list[tupl
     is_mirror = known is not None and known.opener == "mirror"
     mirrors = client_families(read_mirror(config.properties)[0]) if is_mirror else []
     return [*_overrides(config), (DLQ_PRODUCER, config.errors.dlq_producer), *mirrors]
+
+
+def _producers(known: ConnectorClass, config: ConnectorConfig) -> list[tuple[str, Mapping[str, str]]]:
+    """Return options of a mirror's producer beside the overrides, the strongest first."""
+    names = ("target.producer.", "producer.", "target.cluster.")
+    families = dict(client_families(read_mirror(config.properties)[0])) if known.opener == "mirror" else {}
+    return [(name, families[name]) for name in names if name in families]
 
 
 def _is_secret_row(known: ConnectorClass | None, option: str) -> bool:

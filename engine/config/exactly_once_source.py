@@ -92,7 +92,7 @@ def read_exactly_once(values: Mapping[str, Any]) -> ExactlyOnceSource:
 def ignored_option_warnings(prefix: str, options: Mapping[str, str], *names: str) -> list[Problem]:
     """Return warnings for client options without effect in exactly-once tasks (KIP-618)."""
     return [
-        (prefix + name, options[name], "is ignored: the engine sets this option for exactly-once sources")
+        (prefix + name, options[name], "is ignored: the engine sets this option for exactly-once connectors")
         for name in names
         if name in options
     ]

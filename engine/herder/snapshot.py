@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from engine.config.options import Problem
 from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
 from engine.herder.assignment import named_topics
 from engine.herder.discovery import ClusterWatch
@@ -34,6 +35,7 @@ class ConnectorFacts(msgspec.Struct, frozen=True):
     task_configs: tuple[dict[str, str], ...] = ()
     secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
+    warnings: tuple[Problem, ...] = ()  # valid options that are ignored or doubtful
     keeps_positions_here: bool = True  # in its group or on the offsets topic, not in the target system
     watch: Callable[[], ClusterWatch] | None = None  # for connectors that discover tasks on another cluster
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 
 from engine.config.topic import ConnectorState
 from engine.errors import ConfigError
 from engine.herder.snapshot import ConnectorFacts
 from engine.record.trace import describe
+
+log = logging.getLogger(__name__)
 
 Examine = Callable[[Mapping[str, str]], ConnectorFacts]
 Secrets = Callable[[Mapping[str, str]], Collection[str]]
@@ -47,6 +50,8 @@ class ValidationCache:
             facts = ConnectorFacts(trace=str(error), secrets=tuple(self.secrets(properties)))
         except Exception as error:  # noqa: BLE001, validation runs code of other packages: it must not end the herder
             facts = ConnectorFacts(trace=describe(error, foreign=True).text, secrets=tuple(self.secrets(properties)))
+        for option, value, text in facts.warnings:
+            log.warning("connector %s: %s = %s: %s", name, option, value, text)
         self._known[name] = (properties, facts)
         self._all = None
         return facts

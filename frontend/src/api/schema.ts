@@ -432,8 +432,8 @@ export type components = {
          *         `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
          *         `trace` is that of the connector itself, not of a task.
          *
-         *         `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
-         *         first report. `dlq_topic` is null if no dead letters are written.
+         *         `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null for an
+         *         unusable configuration. `dlq_topic` is null if no dead letters are written.
          *
          *         `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
          *         nothing. It is null without dead letters.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from engine.config.masking import MASK
 from engine.config.topic import TargetState
@@ -103,3 +104,12 @@ def test_a_new_configuration_is_validated_once(world: World) -> None:
     turn(herder, 3)
     assert len(validated) == 1
     assert herder.view().facts_of("c").stages
+
+
+def test_ignored_options_of_a_connector_are_logged_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    warning = ("producer.override.transactional.id", "mine", "is ignored: the engine sets it")
+    herder = world.started(examine=lambda properties: replace(examine(properties), warnings=(warning,)))
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    turn(herder, 3)
+    logged = [record.getMessage() for record in caplog.records if "is ignored" in record.getMessage()]
+    assert logged == ["connector c: producer.override.transactional.id = mine: is ignored: the engine sets it"]

@@ -119,6 +119,10 @@ class Herder:
         return future
 
 
-def examine(properties: Mapping[str, str]) -> None:
+def examine(properties: Mapping[str, str]) -> ConnectorFacts:
     if "tasks.max" in properties and not properties["tasks.max"].isdecimal():
         raise ConfigError((("tasks.max", properties["tasks.max"], "is no number"), ("topics", None, "is required")))
+    ignored = "producer.override.transactional.id"
+    return ConnectorFacts(
+        warnings=tuple((name, text, "is ignored") for name, text in properties.items() if name == ignored)
+    )

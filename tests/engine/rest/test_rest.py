@@ -34,12 +34,13 @@ def test_secrets_appear_nowhere(client: TestClient) -> None:
     assert not [path for path in paths if "hidden" in client.get(f"/connectors/c{path}").text]
 
 
-def test_status_is_kafka_connects(client: TestClient) -> None:
+def test_status_is_kafka_connects_with_the_delivery_guarantee(client: TestClient) -> None:
     assert client.get("/connectors/c/status").json() == {
         "name": "c",
         "connector": {"state": "RUNNING", "worker_id": "w:1"},
         "tasks": [{"id": 0, "state": "RUNNING", "worker_id": "w:1"}],
         "type": "sink",
+        "delivery": "at_least_once",
     }
 
 
