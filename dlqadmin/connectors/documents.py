@@ -123,8 +123,9 @@ class TaskDocument(Document):
     `state_since` is null if the task has not reported this state yet.
 
     `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
-    per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
-    a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
+    per second over the last report. `parked_until` is set while the task waits
+    for a retry. `parked_reason` says why; it stays while an operation is repeated
+    without success. `tolerance` is what the task reported; `budget` is what is left of it now.
     """
 
     id: int

@@ -22,7 +22,7 @@ from engine.kafka.consumer import KafkaConsumer
 from engine.leases import ConnectorKind, Lease, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
-from engine.pipeline.opened_task import OpenTask, report_all_unopened
+from engine.pipeline.opened_task import OpenTask, report_all_unopened, trouble_report
 from engine.tasks.clients import TaskOpening, base
 from engine.tasks.lease_progress import write_progress
 from engine.tasks.memory import keep_freed
@@ -100,6 +100,7 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
                     pooled=pooled,
                     away=away,
                     found=resolved,
+                    tell_trouble=lambda reason: tell((trouble_report(task, reason),)),
                 )
             )
 

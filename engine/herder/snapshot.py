@@ -132,7 +132,7 @@ def task_status(view: HerderSnapshot, task: TaskRun) -> dict[str, Any]:
         "restarts": task.config.restarts,
         "kind": facts.kind,
         "parked_until": task.parked_until,
-        "parked_reason": _waits_for(task) if task_state(view, task) == "UNASSIGNED" else task.parked_reason,
+        "parked_reason": _reason(view, task),
         "lost_leases": task.lost,
         "metrics": task.figures.metrics,
         "stage_failures": task.figures.stage_failures,
@@ -171,8 +171,11 @@ def task_state(view: HerderSnapshot, task: TaskRun) -> str:
     return task.target.value
 
 
-def _waits_for(task: TaskRun) -> str:
-    return UNFENCED if task.unfenced else NO_SLOT
+def _reason(view: HerderSnapshot, task: TaskRun) -> str | None:
+    """Return why the task waits, or repeats an operation that failed."""
+    if task_state(view, task) == "UNASSIGNED":
+        return UNFENCED if task.unfenced else NO_SLOT
+    return task.parked_reason if task.target is TargetState.STARTED else None
 
 
 def is_leased(state: HerderState, key: TaskKey) -> bool:

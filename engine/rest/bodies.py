@@ -69,7 +69,7 @@ def status(view: HerderSnapshot, name: str) -> dict[str, Any]:
     for task in view.tasks(name):
         body = task_status(view, task)
         row = {"id": task.config.task, "state": body["state"], "worker_id": body["worker_id"]}
-        extra = {key: body[key] for key in ("trace", "parked_until") if body[key] is not None}
+        extra = {key: body[key] for key in ("trace", "parked_until", "parked_reason") if body[key] is not None}
         tasks.append({**row, **extra})
     return {
         "name": name,

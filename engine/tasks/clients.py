@@ -59,6 +59,7 @@ class TaskOpening:
     - `pooled`: the task shares its lease with other tasks.
     - `away` holds clusters that did not answer another task of the lease, so that later tasks do not wait again.
     - `found` holds values from config providers, which no error may show.
+    - `tell_trouble` reports why the task repeats an operation within its lease; None: it has succeeded.
     - `closing` closes everything that was opened for the task.
     """
 
@@ -72,6 +73,7 @@ class TaskOpening:
     pooled: bool = False
     away: set[str] = field(default_factory=set)
     found: ResolvedProperties = field(default_factory=ResolvedProperties)
+    tell_trouble: Callable[[str | None], None] = lambda _reason: None
     closing: ExitStack = field(default_factory=ExitStack)
 
     @property

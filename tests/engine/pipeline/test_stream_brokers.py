@@ -130,6 +130,8 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
 
     rig = StreamRig(rows(b"1", b"2"), {"a": passing(noting)}, NODE)
     trouble = [True]
+    told: list[str | None] = []
+    rig.task.tell_trouble = told.append
 
     def away() -> None:
         if trouble.pop() if trouble else False:
@@ -137,10 +139,12 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
 
     trouble_when(what, rig, away)
     assert rig.task.step(0) is None
+    assert told[0] == f"{failure}, and is repeated: RetriableError: _TRANSPORT"
     assert f"{failure}; next attempt in 1000 ms: RetriableError: _TRANSPORT" in caplog.text
     assert rig.clock.waits == [1_000]
     assert rig.run() is None
     assert (seen, rig.written(), rig.committed()) == ([1, 2], ["1", "2"], 2)
+    assert told[1:] == [None]
 
 
 @pytest.mark.parametrize("what", ["polled", "committed"])

@@ -44,6 +44,7 @@ class Herder:
         self.later: EngineError | None = None  # what becomes of a change of offsets that was taken on
         self.standby: str | None = None
         self.failed = False
+        self.trouble: str | None = None
 
     def view(self) -> HerderSnapshot:
         state = fold_config(HerderState(epoch=1), self.config, 0)
@@ -57,6 +58,7 @@ class Herder:
                 positions={PARTITION: 5},
                 figures=figures,
                 trace="Traceback …" if self.failed else None,
+                parked_reason=self.trouble,
             )
             for key, task in state.tasks.items()
         }
