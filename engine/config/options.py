@@ -132,9 +132,8 @@ def prefixed(prefix: str, options: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(
-            tuple((prefix + name if name in options else name, *rest) for name, *rest in error.problems)
-        ) from error
+        rows = ((prefix + name if name in options else name, value, text) for name, value, text in error.problems)
+        raise ConfigError(tuple(rows)) from error
 
 
 def strip_values(props: Mapping[str, str]) -> dict[str, str]:

@@ -61,7 +61,9 @@ def ask(work: Callable[[], T], option: str, class_name: str, doing: str, prefix:
     try:
         return work()
     except ConfigError as error:
-        rows = ((name if name.startswith(prefix) else prefix + name, *rest) for name, *rest in error.problems)
+        rows = (
+            (name if name.startswith(prefix) else prefix + name, value, text) for name, value, text in error.problems
+        )
         raise ConfigError(tuple(rows)) from error
     except FOREIGN as error:
         raise ConfigError(((option, class_name, f"{doing}: {type(error).__name__}: {error}"),)) from error

@@ -111,7 +111,7 @@ def test_a_task_names_a_key_store_that_is_missing_on_its_machine_with_its_whole_
     worker = open_worker({})
     name = "errors.deadletterqueue.producer.ssl.truststore.location"
     plan, _ = plan_of_task({**FILE, "errors.deadletterqueue.topic.name": "d", name: "/no/such/file"}, worker)
-    for settings_of in (letter_admin_settings, lambda *of: letter_settings(*of, 1000)):
+    for settings_of in (letter_admin_settings, lambda plan, worker: letter_settings(plan, worker, 1000)):
         with pytest.raises(ConfigError) as caught:
             settings_of(plan, worker)
         assert [option for option, _, _ in caught.value.problems] == [name]

@@ -168,11 +168,11 @@ def abort_in(kafka: FakeKafka, times: int) -> None:
     """Let the broker abort the transactions of the next batches, through no fault of a record."""
     produce, left = kafka.produce, [True] * times
 
-    def aborting(*given: Any) -> None:
+    def aborting(identity: Any, partition: TopicPartition, batch: Any) -> None:
         if left:
             left.pop()
             raise AbortableError("TRANSACTION_ABORTABLE")
-        produce(*given)
+        produce(identity, partition, batch)
 
     kafka.produce = aborting  # type: ignore[method-assign] # of a fake
 
