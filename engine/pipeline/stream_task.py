@@ -15,8 +15,9 @@ from engine.errors import Aborted, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.chunk_results import attempt, retry_step
 from engine.pipeline.commit import Commit
+from engine.pipeline.consume_stage import ConsumeStage
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import FILTERED, Interrupted, PendingError, StepVerdict, TaskEnding
+from engine.pipeline.outcome import FILTERED, Failed, Interrupted, PendingError, StepVerdict, TaskEnding
 from engine.pipeline.progress import TaskProgress
 from engine.pipeline.stream_settlement import settle
 from engine.pipeline.stream_writer import UnitWriter
@@ -77,6 +78,8 @@ class StreamTask:
         self._troubled = False
         self.commit_interval_ms = commit_interval_ms
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
+        self._consume = ConsumeStage(guard, consumer, clock)
+        self._poll_at_ms = 0  # time of the next attempt after a failed poll
         self._raws: Sequence[RawRecord] = ()
         self._chunk_run = ChunkRun(topology, guard)
         self._done = 0  # how many of these records are settled
@@ -108,7 +111,9 @@ class StreamTask:
         Raises RetriableError if a handler wants the task to begin again at its last commit.
         """
         raws = self._poll(timeout_s)
-        end = raws if isinstance(raws, Interrupted) else self.process(raws)
+        if isinstance(raws, Failed | Interrupted):
+            return self._consume.end(raws, self.save)
+        end = self.process(raws)
         if end is None:
             return self._save_in_place() if self.progress.is_due else None
         interrupted = self.save()
@@ -150,16 +155,22 @@ class StreamTask:
     def figures(self) -> TaskFigures:
         return self.progress.figures()
 
-    def _poll(self, timeout_s: float) -> Sequence[RawRecord] | Interrupted:
-        left_ms = self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - self.clock.now_ms()
-        try:
-            # A poll must not last beyond the next punctuation by the clock.
-            raws = self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
-        except RetriableError as error:
+    def _poll(self, timeout_s: float) -> Sequence[RawRecord] | Failed | Interrupted:
+        now = self.clock.now_ms()
+        # A poll or a rest must not last beyond the next punctuation by the clock.
+        left_ms = max(0, self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - now)
+        if now < self._poll_at_ms:
+            rest_ms = min(self._poll_at_ms - now, left_ms, PAUSE_MS)
+            return Interrupted(None) if self.clock.wait(rest_ms) else ()
+        polled = self._consume.poll(CHUNK_RECORDS, min(timeout_s, left_ms / 1000))
+        if isinstance(polled, Interrupted) and polled.wake_at is not None:
             # A sink's lease would end here. A stream rests instead: a new lease would begin with empty processors.
-            return self._pause("the poll failed", error) or ()
-        self._tell_recovery()
-        return raws
+            self._poll_at_ms = polled.wake_at
+            self._tell(self.state.describe_parked() or "the consumer's poll failed, and is repeated")
+            return ()
+        if not isinstance(polled, Failed | Interrupted):
+            self._tell_recovery()
+        return polled
 
     def _save_in_place(self) -> Interrupted | None:
         """Save, with retries until it succeeds; nothing else is processed before."""
@@ -179,9 +190,12 @@ class StreamTask:
     def _pause(self, what: str, error: RetriableError) -> Interrupted | None:
         text = self.guard.content_policy.sentence(error)
         log.warning("%s-%d: %s; next attempt in %d ms: %s", self.guard.connector, self.state.task, what, PAUSE_MS, text)
-        self._troubled = True
-        self.tell_trouble(f"{what}, and is repeated: {text}")
+        self._tell(f"{what}, and is repeated: {text}")
         return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
+
+    def _tell(self, reason: str) -> None:
+        self._troubled = True
+        self.tell_trouble(reason)
 
     def _tell_recovery(self) -> None:
         if self._troubled:
