@@ -20,6 +20,7 @@ from engine.config.options import (
     no_duplicates,
     read,
     unknown_option_problems,
+    valid,
 )
 from engine.config.providers import has_reference
 from engine.config.topic_creation import NewTopics, read_topic_creation
@@ -28,11 +29,13 @@ from engine.errors import ConfigError
 from engine.leases import ConnectorKind
 
 
+@valid("topic names")
 def _topics(value: tuple[str, ...]) -> str | None:
     problems = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
     return "; ".join(problems) or None
 
 
+@valid("a Java regular expression")
 def _regex(value: str) -> str | None:
     try:
         compile_java(value)
@@ -41,6 +44,7 @@ def _regex(value: str) -> str | None:
     return None
 
 
+@valid("at most 200 printable characters, without slashes and backslashes")
 def _connector_name(value: str) -> str | None:
     if has_reference("name", value):
         return "must not refer to a config provider; write the name itself"

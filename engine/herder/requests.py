@@ -26,7 +26,7 @@ class ConfigRequests:
         before = self._connectors.get(name).properties if exists else None
         new_properties = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
         refuse_masks(new_properties, self._validation.secrets(new_properties))
-        self._validation.check(new_properties)
+        self._validation.admit(name, new_properties)
         self._connectors.put(name, new_properties)
         return not exists
 

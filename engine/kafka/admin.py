@@ -112,9 +112,12 @@ class KafkaAdmin:
 
         The first broker that answers is taken, so that one hanging broker does not block the call.
         """
-        brokers = [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
-        minutes = self._option("offsets.retention.minutes", brokers)
+        minutes = self._option("offsets.retention.minutes", self._brokers())
         return None if minutes is None else minutes * 60_000
+
+    def transaction_max_ms(self) -> int | None:
+        """Return the largest `transaction.timeout.ms` that brokers accept; None without permission to ask."""
+        return self._option("transaction.max.timeout.ms", self._brokers())
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.latest())
@@ -190,6 +193,9 @@ class KafkaAdmin:
                     continue  # no permission, or this broker is unavailable
                 return int(entry.value) if entry is not None and entry.value else None
         return None
+
+    def _brokers(self) -> list[ConfigResource]:
+        return [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
 
     def _metadata(self) -> ClusterMetadata:
         with translated():

@@ -74,18 +74,23 @@ def config(view: HerderSnapshot, name: str) -> dict[str, str]:
 
 
 def status(view: HerderSnapshot, name: str) -> dict[str, Any]:
-    """Return the states of the connector and its tasks."""
+    """Return the states of the connector and its tasks.
+
+    `delivery` is an extension of Kafka Connect's API: the guarantee, or null for an unusable configuration.
+    """
+    facts = view.facts_of(name)
     tasks = []
     for task in view.tasks(name):
         body = task_status(view, task)
         row = {"id": task.config.task, "state": body["state"], "worker_id": body["worker_id"]}
-        extra = {key: body[key] for key in ("trace", "parked_until") if body[key] is not None}
+        extra = {key: body[key] for key in ("trace", "parked_until", "parked_reason") if body[key] is not None}
         tasks.append({**row, **extra})
     return {
         "name": name,
         "connector": connector_status(view, name),
         "tasks": tasks,
-        "type": view.facts_of(name).kind,
+        "type": facts.kind,
+        "delivery": facts.delivery if facts.trace is None else None,
     }
 
 
@@ -150,17 +155,19 @@ def validation(
     plugin: str,
     properties: Mapping[str, str],
     problems: Iterable[Problem],
+    warnings: Iterable[Problem],
     options: Sequence[Option],
     secrets: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the body of `/connector-plugins/<p>/config/validate`: a row per option, with its errors."""
-    wrong: dict[str, list[str]] = {}
-    for option, _, message in problems:
-        wrong.setdefault(option, []).append(message)
+    """Return the body of `/connector-plugins/<p>/config/validate`: a row per option, with its errors and warnings.
+
+    Kafka Connect has no warnings. They tell of options that are ignored (KIP-618) or probably unintended.
+    """
+    wrong, doubtful = _messages(problems), _messages(warnings)
     known = {option.name: option for option in options if not option.is_family}
     families = [option for option in options if option.is_family]
     shown = mask(properties, secrets)
-    names = [*known, *(name for name in {**properties, **wrong} if name not in known)]
+    names = [*known, *(name for name in {**properties, **wrong, **doubtful} if name not in known)]
     rows = [
         {
             "definition": _definition(name, known.get(name) or _family_of(name, families)),
@@ -169,6 +176,7 @@ def validation(
                 "value": shown.get(name),
                 "recommended_values": [],
                 "errors": wrong.get(name, []),
+                "warnings": doubtful.get(name, []),
                 "visible": True,
             },
         }
@@ -176,6 +184,13 @@ def validation(
     ]
     groups = list(dict.fromkeys(row["definition"]["group"] for row in rows))
     return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": groups, "configs": rows}
+
+
+def _messages(problems: Iterable[Problem]) -> dict[str, list[str]]:
+    messages: dict[str, list[str]] = {}
+    for option, _, message in problems:
+        messages.setdefault(option, []).append(message)
+    return messages
 
 
 def _definition(name: str, option: Option | None) -> dict[str, Any]:

@@ -21,6 +21,14 @@ def test_validation_answers_a_row_per_option(client: TestClient) -> None:
     assert rows["name"]["definition"]["required"] is True
 
 
+def test_validation_answers_options_that_are_ignored(client: TestClient) -> None:
+    properties = {"name": "c", "producer.override.transactional.id": "mine"}
+    body = client.put("/connector-plugins/KafkaSink/config/validate", json=properties).json()
+    rows = {row["value"]["name"]: row["value"] for row in body["configs"]}
+    assert rows["producer.override.transactional.id"]["warnings"] == ["is ignored"]
+    assert (body["error_count"], rows["name"]["warnings"]) == (0, [])
+
+
 class Salted:
     """A transform with a secret."""
 
