@@ -31,6 +31,9 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
           Indexes <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
           still has where nothing was read yet.
         </div>
+        <div className="s t3">
+          Offsets also count transaction markers and deleted records, so there are more of them than dead letters.
+        </div>
         {!index.reachable && (
           <div className="s warn">Kafka does not respond: end offsets are from its last response.</div>
         )}
@@ -49,7 +52,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
               <tr>
                 <th>Topic</th>
                 <th className={join("num", styles.optional)}>Partitions</th>
-                <th>Read, by offset</th>
+                <th>Offsets read</th>
                 <th className="num">Behind</th>
                 <th className={join("num", styles.optional)}>By time</th>
                 <th className={join("num", styles.optional)}>Rate</th>
