@@ -21,6 +21,7 @@ import { Logo } from "../ui/Logo";
 import { AccountButton } from "./AccountButton";
 import { Icon, type IconName } from "./icons";
 import { SCREENS } from "./screens";
+import { hasShortcut } from "./shortcuts";
 import styles from "./Shell.module.css";
 import { StatusBanner, isIndexBehind, secondsBehind } from "./StatusBanner";
 
@@ -42,7 +43,7 @@ export function Shell({ session, children }: { session: Session; children: React
   useKeys({
     "?": () => setOpened("keys"),
     "Mod+k": openPalette,
-    ...(pathname === "/records" ? {} : { "/": openPalette }),
+    ...(hasShortcut(pathname, "/") ? {} : { "/": openPalette }),
     ...Object.fromEntries(SCREENS.map(({ key, to }) => [`g ${key}`, () => void navigate(addressOf(to, span))])),
   });
   return (
