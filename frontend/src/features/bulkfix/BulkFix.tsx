@@ -108,9 +108,11 @@ export function BulkFix() {
       </PageHead>
       {continues !== null && (
         <Strip tone="accent">
-          These records continue <Link to={`/replays/${continues}`}>{replayName(continues)}</Link>.{" "}
-          {former.program && "The program of its fix is filled in. "}A record that failed again has the bytes that were
-          sent, with its former fix.
+          <span>
+            These records continue <Link to={`/replays/${continues}`}>{replayName(continues)}</Link>.{" "}
+            {former.program && "The program of its fix is filled in. "}A record that failed again has the bytes that
+            were sent, with its former fix.
+          </span>
         </Strip>
       )}
       <ChangePanel

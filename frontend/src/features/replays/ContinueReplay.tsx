@@ -35,7 +35,7 @@ export function ContinueReplay({ replay }: { replay: Replay }) {
   const barred = may.allowed ? undefined : may.reason;
   if (all === 0 && replays.length === 0) return null;
   return (
-    <div className="row s" style={{ flexWrap: "wrap", marginBottom: 6 }} data-testid="unfinished">
+    <div className="row s" style={{ flexWrap: "wrap", margin: "4px 0 12px" }} data-testid="unfinished">
       {failed > 0 && (
         <Button
           small
