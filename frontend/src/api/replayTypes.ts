@@ -31,6 +31,8 @@ export type {
   SentAndSettled as ReplaySeries,
   UnfinishedBodyRequest as UnfinishedBody,
   UnfinishedRecords as Unfinished,
+  RecordField,
+  RecordFieldList,
   WayDocument as LetterReplays,
 } from "./schema";
 

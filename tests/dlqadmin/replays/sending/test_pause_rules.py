@@ -8,6 +8,7 @@ from dlqadmin.replays.sending.pause_rules import Go, Lag, OutcomeTally, Passed, 
 
 Decision = Go | Wait | Passed | Stop
 FAILED = "3 of 10 canary records failed again"
+ELEVEN = "11 of 100 canary records failed again"
 
 
 def step(size: int, left: int = 1000, percent: int | None = 10, **tally: int) -> Situation:
@@ -41,7 +42,7 @@ def behind(records: int, size: int | None = None) -> Situation:
         (step(1, unknown=1, percent=None), Stop("1 of 1 canary records has an unknown outcome", is_canary=True)),
         (step(10, passed=8, unknown=1, waiting=1), Wait()),
         (step(100, waiting=79, passed=17, failed_again=4), Wait()),  # all others may pass
-        (step(100, waiting=69, passed=20, failed_again=11), Stop("11 of 100 canary records failed again", is_canary=True)),
+        (step(100, waiting=69, passed=20, failed_again=11), Stop(ELEVEN, is_canary=True)),
         (step(100, waiting=81, passed=15, failed_again=4), Wait()),  # nineteen
         (step(10, left=0, waiting=3), Wait()),  # there were no more
         (step(10, left=0, passed=3), Passed()),
