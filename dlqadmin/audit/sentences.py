@@ -55,6 +55,7 @@ SENTENCES: Mapping[str, str] = {
     "API tokens revoked": "revoked all API tokens of {object}",
     "ended API token refused": "tried to use an API token that had ended",
     "planned": "planned {object}",
+    "removed plan": "removed the plan of {object}, which was never run",
     "ask": "asked for approval of {object}",
     "approve": "approved {object}",
     "reject": "rejected {object}",

@@ -2439,9 +2439,15 @@ export type components = {
             /** Format: date-time */
             created_at: string;
             created_by: string | null;
+            continues: number | null;
             drifted: boolean;
         };
-        /** @description A frozen selection, without its ids. `filters` are as they were stored, or count the `ticked` records. */
+        /**
+         * @description A frozen selection, without its ids.
+         *
+         *         - `filters` are as they were stored, or count the `ticked` records.
+         *         - `continues`: the replay whose unfinished records it has.
+         */
         SelectionDocument: {
             id: number;
             count: number;
@@ -2452,6 +2458,7 @@ export type components = {
             /** Format: date-time */
             created_at: string;
             created_by: string | null;
+            continues: number | null;
         };
         /**
          * @description The fields of a selection's records: named ones first, then those of the same constraint, then the others.
@@ -2817,6 +2824,33 @@ export type components = {
             here: number;
             elsewhere: number;
         };
+        /** @description The unfinished records to select, and the reason to cancel a paused replay. */
+        UnfinishedBodyRequest: {
+            /** @default  */
+            reason: string;
+            /**
+             * @description `failed_again`: the records that failed again. `all`: also the unsent records; a paused replay is cancelled.
+             *
+             *     * `failed_again` - failed_again
+             *     * `all` - all
+             * @enum {string}
+             */
+            records: "failed_again" | "all";
+        };
+        /**
+         * @description The numbers of a replay's records that still need work.
+         *
+         *         - `failed_again`: they failed again, and nobody has replayed them or set them aside since.
+         *         - `unsent`: they were not sent yet, or were cancelled.
+         *         - `bulk_fix`: the bulk fix that made most of their drafts.
+         *         - `replays`: the replays that continue this one.
+         */
+        UnfinishedRecords: {
+            failed_again: number;
+            unsent: number;
+            bulk_fix: number | null;
+            replays: number[];
+        };
         /** @description A state that a person chose on purpose, so that it is no finding. */
         UnlistedState: {
             subject: string;
@@ -3167,6 +3201,8 @@ export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest']
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
+export type UnfinishedBodyRequest = components['schemas']['UnfinishedBodyRequest'];
+export type UnfinishedRecords = components['schemas']['UnfinishedRecords'];
 export type UnlistedState = components['schemas']['UnlistedState'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
 export type ValidationBodyRequest = components['schemas']['ValidationBodyRequest'];

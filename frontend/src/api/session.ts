@@ -15,6 +15,11 @@ export function useSession() {
   });
 }
 
+/** Return the user's role in words. An approver is an operator who may also approve. */
+export function roleName({ approver, role }: Pick<Session, "approver" | "role">): string {
+  return approver ? "approver" : (role ?? "without a role");
+}
+
 /** Return whether the session expired; true until the next sign-in. */
 export function useSessionEnded(): boolean {
   return useQuery({

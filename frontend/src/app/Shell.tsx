@@ -4,6 +4,7 @@ import { Link, NavLink, useLocation, useNavigate } from "react-router";
 import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
+import { roleName } from "../api/session";
 import { useServerState } from "../lib/serverState";
 import type { Session } from "../api/types";
 import { apiQuery } from "../lib/filter";
@@ -90,7 +91,7 @@ function EnvironmentBanner({ session }: { session: Session }) {
       <span className={styles.wideOnly}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
       <span>
-        You are <span className={styles.role}>{session.role ?? "without a role"}</span>
+        You are <span className={styles.role}>{roleName(session)}</span>
       </span>
     </header>
   );

@@ -40,6 +40,9 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
             ? `Text search does not find the newest ${plural(words, "record")} yet.`
             : "Text search is up to date."}
         </div>
+        <div className="s t3">
+          Offsets also count transaction markers and deleted records, so there are more of them than dead letters.
+        </div>
         {!index.reachable && (
           <div className="s warn">Kafka does not respond: end offsets are from its last response.</div>
         )}
@@ -59,7 +62,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
                 <th>Topic</th>
                 <th className={styles.optional}>Named by</th>
                 <th className={join("num", styles.optional)}>Partitions</th>
-                <th>Read, by offset</th>
+                <th>Offsets read</th>
                 <th className="num">Behind</th>
                 <th className={join("num", styles.optional)}>By time</th>
                 <th className={join("num", styles.optional)}>Rate</th>
