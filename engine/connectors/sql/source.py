@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, REQUIRED, Option, Problem, at_least, no_duplicates, one_of, read
+from engine.config.options import INT_MAX, LONG_MAX, REQUIRED, Option, Problem, at_least, no_duplicates, one_of, read
 from engine.connectors.sql.columns import Convert, field_of, select_column, value_of
 from engine.connectors.sql.database import database_url, is_of_world, open_engine, words
+from engine.connectors.sql.open_writers import DELAY, OpenWriters, check_primary, check_sequence
 from engine.errors import VALUE, ConfigError, DataError, Message, RetriableError
 from engine.ports import SourcePosition
 from engine.record.record import Record
@@ -46,6 +48,20 @@ OPTIONS = (
     Option("topic.prefix", "string", REQUIRED, "The prefix of topic names. The table name follows it."),
     Option("poll.interval.ms", "int", 5000, "The time between polls when there are no new rows.", at_least(1, INT_MAX)),
     Option("batch.max.rows", "int", 100, "The maximum number of rows per poll.", at_least(1, INT_MAX)),
+    Option(
+        "timestamp.column.name",
+        "string",
+        "",
+        f"A column with the time of each row's INSERT, which must be NOT NULL. Only `{DELAY}` needs it.",
+    ),
+    Option(
+        DELAY,
+        "long",
+        0,
+        "PostgreSQL: rows younger than this wait, with all rows after them, instead of waiting for open transactions. "
+        "Transactions that last longer lose rows, so delivery is not exactly once. 0 waits for open transactions.",
+        at_least(0, LONG_MAX),
+    ),
 )
 
 
@@ -60,6 +76,8 @@ class TableCursor:
     query: sa.Select[Any]
     column: sa.Column[Any]
     last: int | None
+    writers: OpenWriters | None  # PostgreSQL only: SQLite has one writer at a time
+    has_age: bool  # the last value of each row says whether the row is too young
 
     @property
     def place(self) -> int:
@@ -86,9 +104,9 @@ class SqlSource:
         return [dict.fromkeys(spellings, ",".join(tables[task::count])) for task in range(count)]
 
     @staticmethod
-    def exactly_once_support(config: Mapping[str, str]) -> bool:  # noqa: ARG004, the options make no difference
-        """Return True: each row has its own offset, and one task reads a table."""
-        return True
+    def exactly_once_support(config: Mapping[str, str]) -> bool:
+        """Return whether no row can be missed: not with a delay, which a transaction may outlast."""
+        return bool(_own_values(config)[0][DELAY] == 0)
 
     @staticmethod
     def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004, as above
@@ -107,8 +125,10 @@ class SqlSource:
         self.idle_ms = values["poll.interval.ms"]
         self._batch: int = values["batch.max.rows"]
         self._engine = open_engine(values["connection.url"], root=self._root)
+        connector = config.get("name", "")
         self._tables = [
-            _rows(self._engine, name, values, _last(position({"table": name}))) for name in values["table.whitelist"]
+            _rows(self._engine, name, values, _last(position({"table": name})), connector)
+            for name in values["table.whitelist"]
         ]
 
     def poll(self) -> Sequence[Record]:
@@ -139,14 +159,23 @@ class SqlSource:
             query = query.where(beyond | table.column.is_(None) if table.column.nullable else beyond)
         assert self._engine is not None
         try:
-            with self._engine.connect() as connection:
+            with _autocommit(self._engine).connect() as connection:
+                if table.writers is not None:
+                    complete = table.writers.complete_up_to(connection, table.last)
+                    if complete is None:
+                        return []
+                    query = query.where(table.column <= complete)
                 rows = connection.execute(query.limit(self._batch)).all()
         except exc.DBAPIError as error:
             if is_of_world(error):
                 raise RetriableError(words(error)) from None
             raise
+        if table.writers is not None and len(rows) < self._batch:
+            table.writers.forget()
         place, records = table.place, []
         for row in rows:
+            if table.has_age and row[-1]:
+                break
             last = row[place]
             if not isinstance(last, int):
                 raise DataError(
@@ -176,7 +205,7 @@ def _own_values(config: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem
 def _record(table: TableCursor, row: sa.Row[Any], last: int) -> Record:
     fields = table.schema.fields
     value = {
-        field.name: value_of(convert, held) for field, convert, held in zip(fields, table.converts, row, strict=True)
+        field.name: value_of(convert, held) for field, convert, held in zip(fields, table.converts, row, strict=False)
     }
     return Record(
         table.topic,
@@ -194,7 +223,12 @@ def _topic(prefix: str, table: str) -> str:
     return prefix + table.rpartition(".")[2]
 
 
-def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | None) -> TableCursor:
+def _autocommit(engine: sa.Engine) -> sa.Engine:
+    """Return an engine for PostgreSQL whose statements see all that is committed, whatever the URL sets."""
+    return engine.execution_options(isolation_level="AUTOCOMMIT") if engine.dialect.name == "postgresql" else engine
+
+
+def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | None, connector: str) -> TableCursor:
     """Reflect a table from the database. Raises ConfigError or RetriableError."""
     schema_name, _, short = name.rpartition(".")
     topic = _topic(values["topic.prefix"], name)
@@ -208,6 +242,12 @@ def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | N
         (one.name, *field_of(one, dialect, nullable=one is not column and bool(one.nullable))) for one in table.columns
     ]
     query = sa.select(*(select_column(one, dialect) for one in table.columns)).order_by(column)
+    writers = None
+    if values[DELAY]:
+        query = query.add_columns(_is_young(table, dialect, values["timestamp.column.name"], values[DELAY]))
+    elif dialect == "postgresql":
+        writers = OpenWriters(table, column, connector, values["connection.url"])
+        _check_server(engine, table, column)
     return TableCursor(
         partition={"table": name},
         topic=topic,
@@ -216,7 +256,31 @@ def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | N
         query=query,
         column=column,
         last=last,
+        writers=writers,
+        has_age=values[DELAY] > 0,
     )
+
+
+def _is_young(table: sa.Table, dialect: str, name: str, delay_ms: int) -> sa.ColumnElement[Any]:
+    """Return whether a row is younger than the delay, by the clock of the database. Raises ConfigError."""
+    if dialect != "postgresql":
+        raise ConfigError(((DELAY, str(delay_ms), "is for PostgreSQL; SQLite commits rows in order, so remove it"),))
+    column = table.columns.get(name)
+    if column is None or column.nullable or not isinstance(column.type, sa.DateTime):
+        text = f"must be a NOT NULL column of {table.name} with dates and times, because {DELAY} is set"
+        raise ConfigError((("timestamp.column.name", name or None, text),))
+    # As elsewhere, a timestamp without a zone is UTC.
+    moment = column if column.type.timezone else sa.func.timezone("UTC", column)
+    return moment > sa.func.clock_timestamp() - timedelta(milliseconds=delay_ms)
+
+
+def _check_server(engine: sa.Engine, table: sa.Table, column: sa.Column[Any]) -> None:
+    try:
+        with engine.connect() as connection:
+            check_primary(connection)
+            check_sequence(connection, table, column)
+    except exc.DBAPIError as error:
+        raise RetriableError(words(error)) from None
 
 
 def _reflected(engine: sa.Engine, name: str, schema: str | None, short: str) -> sa.Table:
