@@ -15,6 +15,7 @@ export type {
   Balance,
   CauseDocument as Cause,
   ConnectorDocument as Connector,
+  ConnectorHistory,
   ConnectorList,
   CommonDocument as Common,
   DeadLetterDetail as DeadLetter,
@@ -53,6 +54,12 @@ export type {
   SummaryDocument as Summary,
   TaskDocument as Task,
   TextHealth as Behind,
+  TopicDetail,
+  TopicList,
+  TopicRates,
+  TopicRecord,
+  TopicRecordDetail,
+  TopicRecords,
 } from "./schema";
 
 export type GroupState = GroupDocument["state"];

@@ -30,6 +30,8 @@ const ReplayDetail = lazy(() =>
 const Connectors = lazy(() =>
   import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })),
 );
+const Topics = lazy(() => import("../features/topics/Topics").then((module) => ({ default: module.Topics })));
+const Topic = lazy(() => import("../features/topics/Topic").then((module) => ({ default: module.Topic })));
 const Exports = lazy(() => import("../features/exports/Exports").then((module) => ({ default: module.Exports })));
 const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
@@ -100,6 +102,8 @@ function SessionGate() {
           <Route path="/replays/:id" element={<ReplayDetail />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
+          <Route path="/topics" element={<Topics />} />
+          <Route path="/topics/:name" element={<Topic />} />
           <Route path="/exports" element={<Exports />} />
           <Route path="/audit" element={<Audit />} />
           <Route path="/profile" element={<Profile />} />

@@ -1,12 +1,13 @@
 import { useState } from "react";
+import { bytesUrl } from "../../api/deadLetters";
 import type { DeadLetter, Payload } from "../../api/types";
-import { bytes, plural } from "../../lib/format";
+import { bytes } from "../../lib/format";
 import { TabRow } from "../../ui/TabRow";
 import { Notice, Panel } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
-import { HeaderTable } from "./HeaderTable";
-import { HexView } from "./HexView";
-import { PayloadView } from "./PayloadView";
+import { HeaderTable } from "../payload/HeaderTable";
+import { PayloadView } from "../payload/PayloadView";
+import { RawBytes } from "../payload/RawBytes";
 import styles from "./Record.module.css";
 
 /** Tabs for the value, key, headers, error and raw bytes of a dead letter. */
@@ -29,9 +30,15 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
           { value: "raw", label: "Raw hex" },
         ]}
       />
-      {tab === "value" && <PayloadView letter={letter} part="value" />}
-      {tab === "key" && <PayloadView letter={letter} part="key" />}
-      {tab === "context" && <PayloadView letter={letter} part="context" />}
+      {(tab === "value" || tab === "key" || tab === "context") && (
+        <PayloadView
+          key={tab}
+          payload={letter[tab]}
+          part={tab === "context" ? "dead letter" : tab}
+          href={bytesUrl(letter.id, tab)}
+          missing={<MissingBytes letter={letter} part={tab} />}
+        />
+      )}
       {tab === "headers" && <HeaderTable headers={letter.headers} />}
       {tab === "error" &&
         (letter.exception?.text ? (
@@ -41,8 +48,27 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
         ) : (
           <Notice title="No trace came with this dead letter" />
         ))}
-      {tab === "raw" && <RawBytes letter={letter} />}
+      {tab === "raw" && <LetterRawBytes letter={letter} />}
     </Panel>
+  );
+}
+
+/** The reason why the bytes of a dead letter's payload are unknown. */
+function MissingBytes({ letter, part }: { letter: DeadLetter; part: string }) {
+  if (letter.source)
+    return (
+      <Notice title={`There are no bytes of the ${part}`}>
+        A source connector read the record: what is known of it stands under Source record.
+      </Notice>
+    );
+  if (letter.original === "forbidden")
+    return <Notice title={`The ${part} was not fetched: not allowed`}>{letter.not_allowed}</Notice>;
+  return (
+    <Notice title={`The ${part} is not known`}>
+      {letter.original === "expired"
+        ? "The dead letter only points to it, and Kafka no longer keeps it."
+        : "The dead letter does not carry it."}
+    </Notice>
   );
 }
 
@@ -51,22 +77,12 @@ function sizeOf(payload: Payload): string {
   return payload.size === null && !payload.is_null ? "–" : bytes(payload.size);
 }
 
-function RawBytes({ letter }: { letter: DeadLetter }) {
+function LetterRawBytes({ letter }: { letter: DeadLetter }) {
   const [part, payload] = letter.value.base64
     ? (["value", letter.value] as const)
     : (["dead letter", letter.context] as const);
   if (letter.value.withheld || letter.context.withheld) return <WithheldNotice />;
   if (!payload.base64)
     return <Notice title="There are no bytes">The value is {payload.is_null ? "null" : "not kept"}.</Notice>;
-  return (
-    <>
-      <div className={styles.tools}>
-        The {part}’s bytes,{" "}
-        {payload.size !== null && payload.shown < payload.size
-          ? `the first ${bytes(payload.shown)} of ${bytes(payload.size)}`
-          : plural(payload.size ?? 0, "byte")}
-      </div>
-      <HexView base64={payload.base64} error={payload.parse_error?.byte ?? null} />
-    </>
-  );
+  return <RawBytes part={part} payload={payload} />;
 }
