@@ -157,8 +157,9 @@ class Sink(Protocol):
     def put(self, records: Sequence[Record]) -> None:
         """Deliver the batch.
 
-        RetriableError: try the batch again. RecordError (or an ExceptionGroup of them): these records were rejected,
-        and none of the batch was delivered.
+        RetriableError: try the batch again; if the retries are used up, its records are errors. RecordError (or an
+        ExceptionGroup of them): these records were rejected, and none of the batch was delivered. Another exception
+        fails the task if `put_is_idempotent` is false, because nobody knows which records were delivered.
         """
         ...
 

@@ -185,7 +185,6 @@ class _CoordinateProducer(KafkaTransactional):
                 "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
                 "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
                 "partitioner": "murmur2_random",
-                "compression.type": "lz4",
                 "linger.ms": 5,
                 "message.max.bytes": 100_000_000,  # the topic's own limit applies
             }

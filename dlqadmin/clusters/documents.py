@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from dlqadmin.broker.connection_test import Kind
-from dlqadmin.clusters.required_acls import Resource, Verdict
+from dlqadmin.clusters.required_acls import Verdict
 from dlqadmin.overview.documents import TextHealth
 from dlqadmin.rest.documents import Document, Time
+from engine.config.acls import Resource
 
 
 class SaslDocument(Document):

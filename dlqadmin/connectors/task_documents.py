@@ -61,9 +61,10 @@ def stages(status: Mapping[str, Any]) -> list[StageCounts]:
     """Return the task's stages, each with its failures and the records that a handler dropped."""
     pipeline = metrics.pipeline_of(status)
     counts = [metrics.by_stage(pipeline, status.get(name)) for name in ("stage_failures", "stage_dropped")]
+    rows = sorted(zip(pipeline, *counts, strict=True), key=lambda row: metrics.processing_order(row[0]))
     return [
         StageCounts(index=index, **stage._asdict(), failed=failed, dropped=dropped)
-        for index, (stage, failed, dropped) in enumerate(zip(pipeline, *counts, strict=True))
+        for index, (stage, failed, dropped) in enumerate(rows)
     ]
 
 

@@ -13,6 +13,7 @@ from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import from_ms, iso, iso_or_none
 
 LAST_FAILURE = "last-failure-timestamp"
+CONSUME = "KAFKA_CONSUME"
 
 
 class ReportedStage(NamedTuple):
@@ -106,13 +107,20 @@ def stages(connector: str) -> ConnectorPipeline:
     metrics = add_metrics(row.metrics for row in tasks)
     failed = _failed_by_stage(tasks, pipeline)
     errors = metrics.get(PARTS["dead_lettered"], 0) + metrics.get(PARTS["skipped"], 0)
-    rows, left = [], metrics.get(PARTS["consumed"], 0)
-    for index, stage in enumerate(pipeline):
+    rows, left, of_records = [], metrics.get(PARTS["consumed"], 0), 0
+    in_order = sorted(zip(pipeline, failed, strict=True), key=lambda row: processing_order(row[0]))
+    for index, (stage, count) in enumerate(in_order):
         if stage.type == "TASK_PUT":
-            left = min(left, metrics.get(PARTS["delivered"], 0) + failed[index])
-        rows.append(StageFigures(index=index, **stage._asdict(), arrived=left, failed=failed[index]))
-        left = max(0, left - failed[index])
-    return ConnectorPipeline(connector=connector, stages=rows, total_failed=sum(failed), exact=sum(failed) == errors)
+            left = min(left, metrics.get(PARTS["delivered"], 0) + count)
+        rows.append(StageFigures(index=index, **stage._asdict(), arrived=left, failed=count))
+        if stage.type != CONSUME:  # a failed poll loses no record
+            left, of_records = max(0, left - count), of_records + count
+    return ConnectorPipeline(connector=connector, stages=rows, total_failed=sum(failed), exact=of_records == errors)
+
+
+def processing_order(stage: ReportedStage) -> bool:
+    """Sort the consumer first: the engine reports it last, so that the others have the indexes of error contexts."""
+    return stage.type != CONSUME
 
 
 def pipeline_of(status: Mapping[str, Any]) -> list[ReportedStage]:

@@ -12,6 +12,7 @@ from dlqadmin.replays.selections import views as selection_views
 
 urlpatterns = [
     path("dead-letters/<int:pk>/fix", fix_views.FixRecord.as_view()),
+    path("dead-letters/<int:pk>/fields", fix_views.RecordFieldListing.as_view()),
     path("dead-letters/<int:pk>/suggestions", fix_views.FixSuggestions.as_view()),
     path("dead-letters/<int:pk>/replays", views.DeadLetterReplays.as_view()),
     path("fixes", fix_views.FixListing.as_view()),

@@ -7,9 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from django.views.static import serve
 
 # The routes of the frontend's router (`frontend/src/app/App.tsx`). A test compares both.
 SCREENS = re.compile(
@@ -18,6 +19,7 @@ SCREENS = re.compile(
 )
 ENTRY_SCRIPT = re.compile(rb'src="/assets/([\w-]+)\.js"')
 NOT_BUILT = "The frontend is not built. Run `npm --prefix frontend run build`."
+FOREVER = "max-age=315360000, public, immutable"  # the name of an asset contains its hash
 
 
 @require_safe
@@ -29,11 +31,21 @@ def frontend(request: HttpRequest) -> HttpResponse:
     """
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
-        return HttpResponse(
-            "The frontend is not built. Run `npm --prefix frontend run build`.", status=503, content_type="text/plain"
-        )
+        return HttpResponse(NOT_BUILT, status=503, content_type="text/plain")
     status = 200 if SCREENS.fullmatch(request.path) else 404
     return HttpResponse(index.read_bytes(), status=status, content_type="text/html; charset=utf-8")
+
+
+@require_safe
+def asset(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Return a file of a build that is newer than this process.
+
+    WhiteNoise serves the files that it found at the start, compressed. The page above is always the newest one, so
+    its files must be served too. Raises Http404.
+    """
+    response = serve(request, name, document_root=settings.FRONTEND_DIST / "assets")
+    response["Cache-Control"] = FOREVER
+    return response
 
 
 def frontend_build() -> str | None:

@@ -10,6 +10,7 @@ from typing import Protocol
 import orjson
 
 from engine.assembly.validation import hide_in_problems, plan_of_task
+from engine.config.client_names import leader_group
 from engine.config.worker import WorkerConfig
 from engine.connectors.mirror.client_options import mirror_clients
 from engine.connectors.mirror.source_positions import position_problem
@@ -42,7 +43,7 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
         # Only a turn of the herder polls the group, and unreachable brokers may block a turn for a minute.
         "max.poll.interval.ms": str(max(120_000, 2 * worker.session_timeout_ms)),
     }
-    settings = consumer_settings(f"{worker.group_id}-leader", base(worker), worker.consumer, times)
+    settings = consumer_settings(leader_group(worker.group_id), base(worker), worker.consumer, times)
     return KafkaElection(settings, worker.config_topic)
 
 

@@ -1,11 +1,11 @@
-"""Write docs/reference/options.md from the option tables: `python -m engine.assembly.reference [file]`."""
+"""Write the engine's pages of docs/reference from its tables: `python -m engine.assembly.reference`."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.assembly import acl_table
 from engine.assembly.connector_classes import built_in
 from engine.config import connector, errors_policy, exactly_once_source, stream, topic_creation, worker
 from engine.config.options import REQUIRED, Option
@@ -13,6 +13,16 @@ from engine.config.steps import TABLES
 from engine.connectors.mirror import options as mirror
 
 PAGE = Path("docs/reference/options.md")
+ACLS_PAGE = Path("docs/reference/acls.md")
+ACLS_HEAD = """\
+# Rights on Kafka
+
+Generated from the table by `python -m engine.assembly.reference`; do not edit.
+
+`python -m engine acls worker.properties connector.properties` prints the `kafka-acls` commands of a worker and its
+connectors ([how to](../how-to/grant-acls.md)). A right with an entry under *without it* is optional. Brokers before
+3.0 also want IdempotentWrite on the cluster for each producer.
+"""
 
 
 def render() -> str:
@@ -35,6 +45,11 @@ def render() -> str:
     parts = ["# Options", "Generated from the tables by `python -m engine.assembly.reference`; do not edit."]
     parts += [f"## {title}\n\n{_table(options)}" for title, options in sections]
     return "\n\n".join(parts) + "\n"
+
+
+def render_acls() -> str:
+    """Return the page of rights."""
+    return f"{ACLS_HEAD}\n{acl_table.render()}\n"
 
 
 def _table(options: Sequence[Option]) -> str:
@@ -63,6 +78,5 @@ def _default(option: Option) -> str:
 
 
 if __name__ == "__main__":
-    page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(render())
+    PAGE.write_text(render())
+    ACLS_PAGE.write_text(render_acls())

@@ -236,7 +236,7 @@ def _steps(
 ) -> tuple[StepConfig, ...]:
     rest: dict[str, str] = dict(values[f"{family}.*"])
     steps = []
-    for name in values[family]:
+    for name in dict.fromkeys(values[family]):  # a name that occurs twice is one problem already
         options = {key.removeprefix(f"{name}."): rest.pop(key) for key in list(rest) if key.startswith(f"{name}.")}
         class_name = options.pop("type", "")
         if not class_name:

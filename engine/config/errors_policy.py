@@ -34,7 +34,9 @@ RETRY_LIMIT = Option(
     "long",
     0,
     "The maximum number of retries of a failed operation; -1 means no limit. Default: 0, or no limit if "
-    "`errors.retry.timeout` is set.",
+    "`errors.retry.timeout` is set. `errors.retry.on` says which failures are retried. "
+    "With 0, a consumer that fails is still polled for two minutes, as clients by themselves outlast a short absence "
+    "of brokers.",
     at_least(-1),
     aliases=("errors.retries.limit",),
 )
@@ -42,7 +44,10 @@ TOLERANCE = Option(
     TOLERANCE_NAME,
     "string",
     None,
-    "`none` sets both tolerance limits to 0, `all` sets both to -1.",
+    "`none` sets both tolerance limits to 0, `all` sets both to -1. A put that stays retriable when its retries are "
+    "used up makes an error of each of its records. So set a retry budget: without one, a short outage of the sink's "
+    "target is enough. A put that fails with another exception and names no record always fails the task, because "
+    "nobody knows which records were delivered.",
     one_of("none", "all"),
 )
 TOLERANCE_LIMIT = Option(
@@ -57,7 +62,8 @@ RATE_LIMIT = Option(
     "long",
     0,
     "The task fails when the number of errors within `errors.tolerance.rate.duration` exceeds this limit; "
-    "-1 means no limit.",
+    "-1 means no limit. Limits up to 48 are exact. With a larger limit, a task may tolerate up to 1/24 more errors, "
+    "but it never fails early.",
     at_least(-1),
 )
 DLQ_ENABLE = Option(
@@ -112,10 +118,11 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "errors.retry.on",
         "string",
-        "all",
-        "`all`: retry every failure of a converter or transform. `retriable`: retry only failures that are "
-        "marked as retriable.",
-        one_of("all", "retriable"),
+        "retriable",
+        "The failures of converters, transforms and processors that are retried. `retriable`: only a RetriableError, "
+        "as Kafka Connect does; another exception is an error at once. `all`: every exception, as KIP-298 says. "
+        "`all` helps if people repair the cause meanwhile, such as a schema in a registry.",
+        one_of("retriable", "all"),
     ),
     TOLERANCE,
     TOLERANCE_LIMIT,
@@ -202,7 +209,7 @@ class ErrorsConfig:
     retry_limit: int = 0
     retry_delay_max_ms: int = 60_000
     retry_timeout_ms: int | None = None
-    retry_on: str = "all"
+    retry_on: str = "retriable"
     tolerance_limit: int = 0
     tolerance_rate_limit: int = 0
     tolerance_rate_duration_ms: int = 60_000
@@ -316,7 +323,8 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
         )
     if limit != 0 and rate_limit != 0 and not config.dlq_enable and not config.log_enable:
         text = f"tolerated errors are not recorded anywhere; set {DLQ_TOPIC.name} or errors.log.enable=true"
-        problems.append((TOLERANCE_LIMIT.name, str(limit), text))
+        is_all = limit == rate_limit == -1  # people write it as one option
+        problems.append((TOLERANCE.name, "all", text) if is_all else (TOLERANCE_LIMIT.name, str(limit), text))
     if config.dlq_enable and not config.dlq_include_messages:
         name = _DLQ + "include.messages"
         text = "dead letters do not contain the failed record, which is lost when the origin topic's retention ends"

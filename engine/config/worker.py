@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.config.errors_policy import topic_name
+from engine.config.log_options import OPTIONS as LOG_OPTIONS
+from engine.config.log_options import LogConfig, log_config
 from engine.config.options import INT_MAX, Option, Problem, at_least, one_of, read
 from engine.config.permissions import OPTIONS as PERMISSION_OPTIONS
 from engine.config.permissions import Permissions, read_permissions
@@ -107,6 +109,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("sasl.*", "map", {}, "Client options for SASL, for all clients."),
     Option("ssl.*", "map", {}, "Client options for TLS, for all clients."),
     Option("spark.*", "map", {}, "Settings of the Spark session, except `spark.master`."),
+    *LOG_OPTIONS,
     *PERMISSION_OPTIONS,
     *PROVIDER_OPTIONS,
 )
@@ -165,6 +168,7 @@ class WorkerConfig:
     admin: dict[str, str]
     spark: dict[str, str]
     properties: dict[str, str]
+    log: LogConfig = field(default_factory=LogConfig)
     permissions: Permissions = field(default_factory=Permissions)
     providers: Providers = field(default_factory=Providers)
     found: ResolvedProperties = field(default_factory=ResolvedProperties)  # values from config providers
@@ -238,6 +242,7 @@ def read_worker(
         admin=values["admin.*"],
         spark={f"spark.{name}": value for name, value in values["spark.*"].items() if name != "master"},
         properties=written,
+        log=log_config(values, problems),
         permissions=permissions,
         providers=providers,
         found=resolved,

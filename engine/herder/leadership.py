@@ -22,11 +22,6 @@ UNASSIGNED_MS = 60_000
 COMMITS = 2  # attempts to commit within one write
 
 
-def leader_id(group: str) -> str:
-    """Return the leader's transactional id (KIP-618)."""
-    return f"connect-cluster-{group}"
-
-
 class _UnfinishedStep(Enum):
     """The step that the last transaction still needs before another can begin."""
 

@@ -27,7 +27,8 @@ CONSUMER_FIXED = {
     # A position that is out of range must stop the task. Any reset would skip records, or repeat them all.
     "auto.offset.reset": "error",
 }
-PRODUCER_DEFAULTS = {"linger.ms": "20", "compression.type": "lz4"}
+# Without `compression.type`, as in Kafka Connect: not every consumer can read every codec.
+PRODUCER_DEFAULTS = {"linger.ms": "20"}
 QUEUE_KBYTES = 65_536  # a producer's queue limit; the client's default of 1 GB could take all of a worker's memory
 # A retry inside the client must neither double a record nor change the order.
 PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}

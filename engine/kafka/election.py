@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import confluent_kafka as ck
 
 from engine.errors import EngineError
-from engine.kafka.errors import translated
+from engine.kafka.errors import NeededRights, translate, translated
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +29,10 @@ class KafkaElection:
         with translated():
             self._client = ck.Consumer({**settings, **MEMBER_OPTIONS})
         self._topic = topic
+        self._needs = NeededRights(topic=f"Read on topic {topic}", group=f"Read on group {settings['group.id']}")
         self._subscribed = False
         self._owns = False
+        self._refused: EngineError | None = None  # the right to join the group is missing
 
     def is_elected(self) -> bool:
         with translated():
@@ -46,13 +48,17 @@ class KafkaElection:
             # `poll` runs the callbacks of a rebalance. A member that stops polling is excluded from the group.
             while (message := self._client.poll(0)) is not None:
                 if (error := message.error()) is not None:
+                    if self._needs.missing(error):
+                        self._refused = translate(error, needs=self._needs)
                     log.debug("the drivers' consumer group: %s", error)
+        if self._refused is not None and not self._owns:
+            raise self._refused  # again and again: the client tells it once, and this driver would stand by for ever
         return self._owns
 
     def confirms(self) -> bool:
         """Confirm the leadership with a commit: brokers refuse it if our membership or group generation is outdated."""
         try:
-            with translated():
+            with translated(needs=self._needs):
                 # The offset has no meaning. The call counts: brokers check it against the group's current generation.
                 self._client.commit(offsets=[ck.TopicPartition(self._topic, 0, 0)], asynchronous=False)
         except EngineError as error:
@@ -71,6 +77,7 @@ class KafkaElection:
         client.pause(partitions)
         # A cooperative assignment lists only the added partitions, so an empty one takes nothing away.
         self._owns = self._owns or bool(partitions)
+        self._refused = None
 
     def _revoked(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
         client.incremental_unassign(partitions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any
 
@@ -12,9 +13,11 @@ from engine.policy.handlers import ErrorHandlerContext
 from engine.record.context import ErrorContext
 from engine.record.record import Origin, Punctuation, RawRecord, Record
 from engine.record.schema import BYTES, Schema
+from engine.record.stage import Stage, StageType
 from engine.record.unread import read_all
 
 Rows = tuple[tuple[str, Schema | None, Any], ...]
+_POLLS = (StageType.TASK_POLL, StageType.KAFKA_CONSUME)
 _READ = (bytes, str, NoneType)
 
 
@@ -60,12 +63,17 @@ def describe_to_handler(errored: PendingError) -> ErrorHandlerContext:
     )  # fmt: skip
 
 
-def _describe_place(origin: Origin) -> str:
+def _describe_place(origin: Origin, stage: Stage) -> str:
     if isinstance(origin, RawRecord):
-        return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
+        return f"on {_coordinates(origin)}"
     if isinstance(origin, Record):
-        return f"source partition {origin.source_partition} at {origin.source_offset}"
-    return f"the punctuation at {origin.timestamp}"
+        return f"on source partition {origin.source_partition} at {origin.source_offset}"
+    # A poll has no coordinates, because it has returned nothing.
+    return "on a poll" if stage.type in _POLLS else f"on the punctuation at {origin.timestamp}"
+
+
+def _coordinates(raw: RawRecord) -> str:
+    return f"{raw.topic}-{raw.partition} at offset {raw.offset}"
 
 
 def describe_stop(errored: PendingError, context: ErrorContext) -> str:
@@ -73,5 +81,21 @@ def describe_stop(errored: PendingError, context: ErrorContext) -> str:
     reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
     if errored.reply is not None:
         reason = errored.reply.reason
-    where = _describe_place(errored.origin)
-    return f"{reason}: {context.stage.type} ({context.stage.label}) failed on {where}: {context.message}"
+    where = _describe_place(errored.origin, context.stage)
+    return f"{reason}: {context.stage.type} ({context.stage.label}) failed {where}: {context.message}"
+
+
+def describe_batch_stop(origins: Sequence[RawRecord], context: ErrorContext) -> str:
+    """Return in one sentence why the task stops at the put of these records."""
+    where = f"{len(origins)} records from {_coordinates(origins[0])} to {_coordinates(origins[-1])}"
+    if len(origins) == 1:
+        where = _coordinates(origins[0])
+    stage = f"{context.stage.type} ({context.stage.label})"
+    return f"{stage} could not put the batch of {where}: {context.message}"
+
+
+def describe_tolerated(context: ErrorContext) -> str:
+    """Return in one sentence that an error without a record is tolerated."""
+    stage = f"{context.stage.type} ({context.stage.label})"
+    text = f"{context.exception_class}: {context.message}" if context.message else context.exception_class
+    return f"{context.task_id}: {stage} failed without a record, and the error was tolerated: {text}"

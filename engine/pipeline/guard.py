@@ -6,12 +6,19 @@ retry. `decide` asks the handler, reports the error and returns the record's out
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from engine.config.handlers import HandlerRole
 from engine.errors import Aborted, FatalError, RetriableError, TaskError
-from engine.pipeline.error_views import describe_stop, describe_to_handler, read_whole, unconverted
+from engine.pipeline.error_views import (
+    describe_stop,
+    describe_to_handler,
+    describe_tolerated,
+    read_whole,
+    unconverted,
+)
 from engine.pipeline.outcome import (
     FILTERED,
     Failed,
@@ -30,11 +37,12 @@ from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.ports import Clock
 from engine.record.context import TOLERANCE_NAME, ErrorContext
-from engine.record.record import Origin, RawRecord, Record
+from engine.record.record import Origin, Punctuation, RawRecord, Record
 from engine.record.stage import Stage, StageType
 from engine.record.trace import DISCREET, ContentPolicy, describe, forget_frames
 from engine.reporting.metrics import Metric
 
+log = logging.getLogger(__name__)
 BATCHED = (StageType.TASK_PUT, StageType.KAFKA_PRODUCE)
 OF_NO_RECORD = (TaskError, FatalError, Aborted)  # no record is to blame, so no policy is asked
 # The index of the step's last stage, and its function. A function that returns None filters the record out.
@@ -95,6 +103,9 @@ class Guard:
         self.content_policy = content_policy if hide is None else content_policy._replace(hide=hide)
         self._hide = hide  # removes secrets from texts that people see
         self._task_id = f"{connector}-{state.task}"
+        self._ends_with_consumer = self.stages[-1].type is StageType.KAFKA_CONSUME
+        self._stages_of_records = self.stages[:-1]
+        self._stages_of_poll = (self.stages[-1], *self.stages[:-1])
         self._skipped = Skipped(dead_letters is not None)
         self._waits: ParkedRetry | None = None  # the retry that this lease has parked
 
@@ -121,9 +132,9 @@ class Guard:
         return raised
 
     def handle_failure(
-        self, raised: StageFailure, origin: Origin, trouble: FailedAttempts
+        self, raised: StageFailure, origin: Origin, trouble: FailedAttempts, retry: RetryPolicy | None = None
     ) -> FailedAttempts | PendingError | Interrupted:
-        """Count a failure and wait for the retry.
+        """Count a failure and wait for the retry. `retry` replaces the connector's policy.
 
         Returns the FailedAttempts for the next attempt, PendingError if there is none, or Interrupted if the wait must
         be left.
@@ -137,7 +148,7 @@ class Guard:
         verdict = classify(self.stages[index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
-            delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
+            delay = (retry or self.retry).decide(trouble.failures, now - trouble.first_ms, self.jitter())
         if delay is None:
             errored = self.build_error(raised, origin, trouble, tolerable=verdict.tolerate)
             if errored.context.record is not None:  # the context is complete; a batch's traceback is still needed
@@ -181,7 +192,7 @@ class Guard:
         trace, kind, message, root_kind, root_message, content = description
         # By position: this runs once per error. `attempt` counts re-attempts, as in Example 4 of KIP-298.
         context = ErrorContext(
-            record, original, self.stages, index, trace, kind, message, root_kind, root_message,
+            record, original, *self._shown(index), trace, kind, message, root_kind, root_message,
             trouble.failures - 1, self._task_id, self.connector, now, first_ms, now - first_ms, name,
             content,
         )  # fmt: skip
@@ -200,7 +211,8 @@ class Guard:
             return True, before
         if errored.reply is not None:
             return errored.reply.response is not Response.CONTINUE, before
-        if errored.context.index in self.handlers:
+        # No handler is for a consumer's poll, whose context has an index of its own.
+        if errored.context.index in self.handlers and errored.context.stages is not self._stages_of_poll:
             return False, before
         return self.tolerance.after(before, errored.context.time_of_error)
 
@@ -220,7 +232,7 @@ class Guard:
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         # The error that breaks a limit is reported too, so the limits are checked first and obeyed last.
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
-        was_reported = self._report(errored, stops=fails)
+        was_reported = self.report(errored, stops=fails)
         metrics[Metric.TOTAL_FAILURES_LOGGED] += was_reported
         if fails:
             context = context.with_content(self.content_policy.content)
@@ -232,12 +244,6 @@ class Guard:
         if errored.error.__traceback__ is not None:
             forget_frames(errored.error)
         return self._skipped
-
-    def log(self, errored: PendingError) -> None:
-        """Report an error of no particular record to every reporter but the dead letter topic."""
-        for reporter in self.reporters:
-            reporter.report(errored.context, errored.origin)
-        self.state.metrics[Metric.TOTAL_FAILURES_LOGGED] += bool(self.reporters)
 
     def mark_reported(self, reported: Iterable[PendingError]) -> None:
         """Mark errors whose dead letters are written, though the task has not passed their records.
@@ -251,12 +257,17 @@ class Guard:
         # Limited, because brokers limit the metadata of a commit (`offset.metadata.max.bytes`).
         self.state.reported = (*marks, *self.state.reported)[-MAX_MARKS:]
 
-    def _report(self, errored: PendingError, *, stops: bool) -> bool:
+    def report(self, errored: PendingError, *, stops: bool) -> bool:
         """Report to all reporters, but to the dead letter topic once; return whether any was told."""
         context, origin = errored.context, errored.origin
         for reporter in self.reporters:
             reporter.report(context, origin)
         if self.dead_letters is None:
+            # A handler logs by itself. No metric by record shows an error without a record, so a line must tell of it.
+            is_hidden = not (stops or self.reporters) and errored.reply is None
+            if is_hidden and isinstance(origin, Punctuation):
+                log.warning("%s", describe_tolerated(context.with_content(self.content_policy.content)))
+                return True
             return bool(self.reporters)
         # The usual case: without marks, no earlier lease can have written this dead letter.
         if not stops and not self.state.reported:
@@ -290,6 +301,15 @@ class Guard:
             # A handler that raises has decided nothing. FAIL skips no record without a decision (KIP-1033).
             return named.fail_reply(self.content_policy.trace(raised.error))
         return named.reply(answers[0][0], may_retry=may_pass(errored.error))
+
+    def _shown(self, index: int) -> tuple[tuple[Stage, ...], int]:
+        """Return the stages and the index of an error context, in processing order.
+
+        The stages of records do not include the consumer, as in Example 4 of KIP-298.
+        """
+        if not self._ends_with_consumer:
+            return self.stages, index
+        return (self._stages_of_poll, 0) if index == len(self._stages_of_records) else (self._stages_of_records, index)
 
     def count_failure(self, index: int, trouble: FailedAttempts, now: int) -> FailedAttempts:
         """Count one more failure of a stage, and return the new FailedAttempts."""

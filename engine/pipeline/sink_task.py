@@ -8,7 +8,8 @@ from typing import Any
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.commit import Commit
-from engine.pipeline.guard import Guard, Step
+from engine.pipeline.consume_stage import ConsumeStage
+from engine.pipeline.guard import BATCHED, Guard, Step
 from engine.pipeline.outcome import (
     Failed,
     FailedAttempts,
@@ -21,6 +22,7 @@ from engine.pipeline.outcome import (
     TaskEnding,
 )
 from engine.pipeline.progress import TaskProgress
+from engine.pipeline.recordless_errors import fail_batch
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.classification import STOP
 from engine.ports import Clock, Consumer, Sink
@@ -66,7 +68,8 @@ class SinkTask:
         self.chunk_records = chunk_records
         self.commits_in_background = commits_in_background
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
-        self.put_index = len(guard.stages) - 1
+        self.put_index = max(index for index, stage in enumerate(guard.stages) if stage.type in BATCHED)
+        self._consume = ConsumeStage(guard, consumer, clock)
         self.last_count = 0  # number of records of the last poll
         self._left: Sequence[RawRecord] = ()  # rest of a slow chunk, to be processed after the first part is committed
 
@@ -88,7 +91,10 @@ class SinkTask:
         Raises RetriableError if a handler wants the task to begin again at its last commit, and Aborted if the
         transaction was aborted.
         """
-        raws = self._left or self.consumer.poll(self.chunk_records, timeout_s)
+        raws = self._left or self._consume.poll(self.chunk_records, timeout_s)
+        if isinstance(raws, Failed | Interrupted):
+            self.last_count = 0
+            return self._consume.end(raws, self.save)
         self.last_count = len(raws)
         end = self.process(raws) if raws else None
         if isinstance(end, RetriableError):
@@ -162,8 +168,12 @@ class SinkTask:
                 context = verdict.context
                 trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
                 return self._bisect(raws, entries, places, raised, trouble)
+            if isinstance(verdict, PendingError) and verdict.tolerable:
+                return self._blame_each(raws, entries, batch, verdict)
             del entries[places[0] :]
-            return verdict if isinstance(verdict, Interrupted) else self._fail_batch(verdict)
+            if isinstance(verdict, Interrupted):
+                return verdict
+            return fail_batch(self.guard, verdict, batch, [raws[place] for place in places])
         return None
 
     def _clear_parked_put(self) -> None:
@@ -221,6 +231,32 @@ class SinkTask:
             self._drop_after_stop(entries)
         return None
 
+    def _blame_each(
+        self, raws: Sequence[RawRecord], entries: list[Any], batch: Sequence[Record], errored: PendingError
+    ) -> Failed | None:
+        """Make each record of a batch an error, because the put stayed retriable after its retries (KIP-298).
+
+        The records are not put again, alone or in parts: a sink may write in one transaction, and a later failure
+        would undo an earlier part. If not even the first record is tolerated, the batch fails the task.
+        """
+        trouble = FailedAttempts(errored.context.attempt + 1, errored.context.first_failure_time)
+        places = [place for place, entry in enumerate(entries) if isinstance(entry, Record)]
+        trial = self.state.tolerance
+        for place, entry in enumerate(entries):
+            if isinstance(entry, Record):
+                guilty = StageFailure(self.put_index, entry, errored.error)
+                entries[place] = self.guard.build_error(guilty, raws[place], trouble, tolerable=True)
+            if type(entries[place]) is not PendingError:
+                continue
+            fails, trial = self.guard.would_fail(trial, entries[place])
+            if fails and place == places[0] and entries[place].reply is None:
+                del entries[place:]
+                return fail_batch(self.guard, errored, batch, [raws[place] for place in places])
+            if fails:
+                del entries[place + 1 :]
+                return None
+        return None
+
     def _drop_after_stop(self, entries: list[Any]) -> None:
         """Drop the entries after the first error that will fail the task."""
         trial = self.state.tolerance
@@ -230,12 +266,6 @@ class SinkTask:
                 if fails:
                     del entries[place + 1 :]
                     return
-
-    def _fail_batch(self, errored: PendingError) -> Failed:
-        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
-        self.guard.log(errored)
-        context = errored.context.with_content(self.guard.content_policy.content)
-        return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 
     def _report_outcomes(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
         """Report outcomes of replayed records; most records have no headers and cost one check."""

@@ -11,6 +11,7 @@ from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted, PendingError, StepVerdict, TaskEnding
 from engine.pipeline.produce_stage import WRITTEN, OutputRecord, RecordWriter
+from engine.pipeline.recordless_errors import forget_poll, settle_poll
 from engine.pipeline.source_boundary import BoundaryAction, BoundaryRule, IntervalBoundary, split_batch
 from engine.pipeline.source_commit import SourceCommit
 from engine.pipeline.source_progress import canonical, forget_settled
@@ -186,6 +187,7 @@ class SourceTask:
             raised = self.guard.run(((POLL, self._poll_source),), (self.source,), out)
             if raised is None:
                 self._clear_parked_poll()
+                forget_poll(self.guard, POLL)
                 return out[0]
             # A poll that fails has no record. Its error gets the origin of a punctuation, which has no coordinates
             # either.
@@ -193,7 +195,7 @@ class SourceTask:
             if isinstance(verdict, Interrupted):
                 return verdict
             if isinstance(verdict, PendingError):
-                return self._log_poll_failure(verdict) or ()
+                return settle_poll(self.guard, verdict) or ()
             trouble = verdict
 
     def _poll_source(self, source: Source) -> Sequence[Record]:
@@ -215,17 +217,6 @@ class SourceTask:
         if self.state.parked is not None and self.state.parked.place.index == POLL:
             self.state.parked = None
             self.state.metrics[Metric.TOTAL_RETRIES] += 1
-
-    def _log_poll_failure(self, errored: PendingError) -> Failed | None:
-        """Log and count a failed poll; there is no record to dead-letter or to skip."""
-        fails, self.state.tolerance = self.guard.would_fail(self.state.tolerance, errored)
-        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
-        self.guard.log(errored)
-        if not fails:
-            return None
-        context = errored.context.with_content(self.guard.content_policy.content)
-        reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
-        return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
 
     def _process(self, chunk: Sequence[Record]) -> tuple[int, StepVerdict | None]:
         """Return the number of settled records in the chunk, and the verdict that ends the task."""

@@ -15,8 +15,9 @@ from engine.errors import Aborted, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.chunk_results import attempt, retry_step
 from engine.pipeline.commit import Commit
+from engine.pipeline.consume_stage import ConsumeStage
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import FILTERED, Interrupted, PendingError, StepVerdict, TaskEnding
+from engine.pipeline.outcome import FILTERED, Failed, Interrupted, PendingError, StepVerdict, TaskEnding
 from engine.pipeline.progress import TaskProgress
 from engine.pipeline.stream_settlement import settle
 from engine.pipeline.stream_writer import UnitWriter
@@ -74,6 +75,8 @@ class StreamTask:
         self.transaction = transaction
         self.commit_interval_ms = commit_interval_ms
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
+        self._consume = ConsumeStage(guard, consumer, clock)
+        self._poll_at_ms = 0  # time of the next attempt after a failed poll
         self._raws: Sequence[RawRecord] = ()
         self._chunk_run = ChunkRun(topology, guard)
         self._done = 0  # how many of these records are settled
@@ -105,7 +108,9 @@ class StreamTask:
         Raises RetriableError if a handler wants the task to begin again at its last commit.
         """
         raws = self._poll(timeout_s)
-        end = raws if isinstance(raws, Interrupted) else self.process(raws)
+        if isinstance(raws, Failed | Interrupted):
+            return self._consume.end(raws, self.save)
+        end = self.process(raws)
         if end is None:
             return self._save_in_place() if self.progress.is_due else None
         interrupted = self.save()
@@ -147,14 +152,19 @@ class StreamTask:
     def figures(self) -> TaskFigures:
         return self.progress.figures()
 
-    def _poll(self, timeout_s: float) -> Sequence[RawRecord] | Interrupted:
-        left_ms = self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - self.clock.now_ms()
-        try:
-            # A poll must not last beyond the next punctuation by the clock.
-            return self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
-        except RetriableError as error:
+    def _poll(self, timeout_s: float) -> Sequence[RawRecord] | Failed | Interrupted:
+        now = self.clock.now_ms()
+        # A poll or a rest must not last beyond the next punctuation by the clock.
+        left_ms = max(0, self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - now)
+        if now < self._poll_at_ms:
+            rest_ms = min(self._poll_at_ms - now, left_ms, PAUSE_MS)
+            return Interrupted(None) if self.clock.wait(rest_ms) else ()
+        polled = self._consume.poll(CHUNK_RECORDS, min(timeout_s, left_ms / 1000))
+        if isinstance(polled, Interrupted) and polled.wake_at is not None:
             # A sink's lease would end here. A stream rests instead: a new lease would begin with empty processors.
-            return self._pause("the poll failed", error) or ()
+            self._poll_at_ms = polled.wake_at
+            return ()
+        return polled
 
     def _save_in_place(self) -> Interrupted | None:
         """Save, with retries until it succeeds; nothing else is processed before."""

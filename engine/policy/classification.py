@@ -43,10 +43,10 @@ _STOP_RULE = _Rule(retry=(), tolerate=())
 _AGAIN, _TOLERATED = Classification(retry=True, tolerate=True), Classification(retry=False, tolerate=True)
 
 
-def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> Classification:
+def classify(stage: StageType, error: BaseException, retry_on: str = "retriable") -> Classification:
     """Return the verdict on one failure.
 
-    `retry_on` is `errors.retry.on`: `all` (the KIP) or `retriable` (shipped Kafka).
+    `retry_on` is `errors.retry.on`: `retriable` (shipped Kafka) or `all` (KIP-298, "Proposed Changes").
     """
     if not isinstance(error, Exception) or isinstance(error, STOP):
         return Classification(retry=False, tolerate=False)
@@ -54,5 +54,5 @@ def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> C
         return Classification(retry=error.retriable, tolerate=False)
     rule = RULES.get(stage, _STOP_RULE)
     if rule is _STEP:
-        return _AGAIN if retry_on != "retriable" or isinstance(error, RetriableError) else _TOLERATED
+        return _AGAIN if retry_on == "all" or isinstance(error, RetriableError) else _TOLERATED
     return Classification(isinstance(error, rule.retry), isinstance(error, rule.tolerate))

@@ -91,6 +91,8 @@ class DeadLetterReporter:
                 now = self.clock.now_ms()
                 delay = self._failed(error, now)
                 if delay is None:
+                    # Only now: the metric counts records that could not be written, not attempts (KIP-298, "Metrics").
+                    self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(self._waiting)
                     # The last failure is not retried.
                     self.metrics[Metric.TOTAL_RETRIES] += self.failures - 1
                     raise
@@ -112,7 +114,6 @@ class DeadLetterReporter:
     def _failed(self, error: ProduceFailed, now: int) -> int | None:
         """Count the failure. Return the wait for the next attempt (ms), or None to give up."""
         self.failures, self.first_ms = self.failures + 1, self.first_ms or now
-        self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(error.failures)
         self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
         self._waiting, self._produced = [self._waiting[ordinal] for ordinal in error.ordinals], 0
         if not classify(StageType.KAFKA_PRODUCE, error).retry:

@@ -31,7 +31,7 @@ HELP: Mapping[str, str] = {
     "total-retries": "Operations that were retried (KIP-298)",
     "total-failures-logged": "Errors that were written to the log or the dead letter topic (KIP-298)",
     "deadletterqueue-records-produced": "Dead letters that were written to their topic (KIP-298)",
-    "deadletterqueue-produce-failures": "Dead letters that could not be written (KIP-298)",
+    "deadletterqueue-produce-failures": "Dead letters that could not be written, after all retries (KIP-298)",
     LAST_FAILURE: "The time of the last failure in milliseconds since the epoch; 0 means never (KIP-298)",
     "records-consumed": "Records read: delivered, dead-lettered, skipped and filtered ones (not in KIP-298)",
     "records-delivered": "Records that were delivered (not in KIP-298)",

@@ -81,14 +81,23 @@ class TaskOpening:
 
 def open_consumer(opening: TaskOpening) -> KafkaConsumer:
     """Open the consumer of the connector's group."""
-    config, worker = opening.plan.config, opening.worker
-    fixed = COMMITTED_ONLY if opening.plan.delivery is Delivery.EXACTLY_ONCE else {}
-    below = inherited((base(worker), worker.consumer), config.consumer)
-    layers = (POOLED if opening.pooled else {}, *below, config.consumer, fixed)
-    settings = consumer_settings(f"connect-{config.name}", *layers)
-    consumer = KafkaConsumer(settings)
+    consumer = KafkaConsumer(reading(opening.plan, opening.worker, POOLED if opening.pooled else {}))
     opening.closing.callback(consumer.close)
     return consumer
+
+
+def reading(plan: ConnectorPlan, worker: WorkerConfig, *lowest: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of the consumer of the connector's group."""
+    fixed = COMMITTED_ONLY if plan.delivery is Delivery.EXACTLY_ONCE else {}
+    own = plan.config.consumer
+    layers = (*lowest, *inherited((base(worker), worker.consumer), own), own, fixed)
+    return consumer_settings(f"connect-{plan.config.name}", *layers)
+
+
+def creating(plan: ConnectorPlan, worker: WorkerConfig) -> dict[str, str]:
+    """Return the settings of the admin client that creates a source's topics."""
+    own = plan.config.admin
+    return admin_settings(*inherited((base(worker), worker.admin), own), own)
 
 
 def open_producer(opening: TaskOpening) -> KafkaProducer:
@@ -146,7 +155,7 @@ def build_guard(
         reporters.append(log)
     return Guard(
         connector=config.name,
-        stages=opening.plan.stages,
+        stages=opening.plan.guarded_stages,
         state=state,
         retry=opening.retry,
         tolerance=opening.plan.tolerance,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.config.connector import ConnectorConfig
+from engine.config.masking import mask
 from engine.config.options import Problem
 from engine.config.stream import StreamConfig
 from engine.leases import ConnectorKind, Delivery
 from engine.policy.tolerance import TolerancePolicy
-from engine.record.stage import Stage
+from engine.record.stage import Stage, StageType
 from engine.steps.secrets import step_secrets
 from engine.tasks.connector_class import ConnectorClass
 
@@ -29,6 +30,16 @@ class ConnectorPlan:
     def tolerance(self) -> TolerancePolicy:
         errors = self.config.errors
         return TolerancePolicy(errors.tolerance_limit, errors.tolerance_rate_limit, errors.tolerance_rate_duration_ms)
+
+    @property
+    def guarded_stages(self) -> tuple[Stage, ...]:
+        """The stages whose failures a task counts: those of records, and the consumer of a sink or a stream.
+
+        The consumer is last, so that the other indexes are those of error contexts.
+        """
+        if any(stage.type in {StageType.TASK_POLL, StageType.KAFKA_CONSUME} for stage in self.stages):
+            return self.stages
+        return (*self.stages, Stage(StageType.KAFKA_CONSUME, "KafkaConsumer", mask(self.config.consumer)))
 
     @property
     def dead_letters(self) -> str | None:

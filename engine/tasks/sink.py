@@ -32,7 +32,7 @@ def open_sink(opening: TaskOpening) -> OpenTask:
 def claim_sink(opening: TaskOpening) -> Callable[[], OpenTask]:
     """Claim the task's partitions, on any thread; return a function that opens the sink."""
     consumer = open_consumer(opening)
-    positions, state = claim_positions(opening.task, opening.plan.stages, consumer, GroupStore(consumer))
+    positions, state = claim_positions(opening.task, opening.plan.guarded_stages, consumer, GroupStore(consumer))
     letters = open_dead_letters(opening, state)
     replayed = open_replay_reporter(opening)
     return partial(_open_claimed, opening, ClaimedSink(consumer, positions, state, letters, replayed))

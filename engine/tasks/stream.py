@@ -57,7 +57,7 @@ def open_stream(opening: TaskOpening) -> OpenTask:
     transaction: Transaction | None = None
     if plan.delivery is Delivery.EXACTLY_ONCE:
         transaction, store = open_group(opening, consumer)
-    positions, state = claim_positions(opening.task, plan.stages, consumer, store)
+    positions, state = claim_positions(opening.task, plan.guarded_stages, consumer, store)
     letters = open_dead_letters(opening, state, transaction)
     replayed = open_replay_reporter(opening, transaction)
     guard = build_guard(opening, state, letters)

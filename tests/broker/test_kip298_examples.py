@@ -80,8 +80,8 @@ def test_example_1_fails_fast(broker: str, tmp_path: Path) -> None:
     assert report.metrics["total-record-failures"] == 1
 
 
-def test_example_2_tries_again_and_waits_rather_than_skips(broker: str, tmp_path: Path) -> None:
-    connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(2)})
+def test_example_2_tries_again_as_the_kip_says_if_every_failure_is_retried(broker: str, tmp_path: Path) -> None:
+    connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(2), "errors.retry.on": "all"})
     connector.send([b"1", BROKEN, b"2"])
     report = connector.run()
     assert (report.end, report.positions) == (LeaseEnd.PARKED, {f"{connector.topic}-0": 1})
@@ -90,8 +90,7 @@ def test_example_2_tries_again_and_waits_rather_than_skips(broker: str, tmp_path
 
 
 def test_example_2_records_and_skips(broker: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    more = {"errors.retry.on": "retriable"}  # else a hundred retries of five minutes each come first
-    connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(2), **more})
+    connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(2)})
     connector.send([b"1", BROKEN, b"2"], key=b"k")
     with caplog.at_level(logging.ERROR, "engine.record_errors"):
         report = connector.run()
@@ -110,13 +109,13 @@ def test_example_3_records_to_a_separate_secure_cluster(
     broker: str, secure_broker: tuple[LocalBroker, Stores, str], tmp_path: Path
 ) -> None:
     other, stores, address = secure_broker
-    at, more = "errors.dlq.producer.", {"errors.retry.on": "retriable"}
+    at = "errors.dlq.producer."
     replaced = {
         f"{at}bootstrap.servers": address,
         f"{at}ssl.truststore.location": str(stores.trust),
         f"{at}ssl.keystore.location": str(stores.client),
     }
-    connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(3), **replaced, **more})
+    connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(3), **replaced})
     connector.send([b"1", BROKEN, b"2"])
     report = connector.run()
     assert (report.end, report.metrics["records-dead-lettered"]) == (LeaseEnd.CAUGHT_UP, 1)
@@ -129,6 +128,7 @@ def test_example_4_is_what_a_broken_value_gives(broker: str, tmp_path: Path) -> 
     connector = Connector(broker, file_sink(tmp_path / "test.sink.txt")).with_dead_letters(
         **{
             "errors.retries.limit": "10",
+            "errors.retry.on": "all",
             "errors.retries.delay.max.ms": "1",
             "errors.dlq.include.configs": "true",
             "key.converter": "org.apache.kafka.connect.json.JsonConverter",

@@ -118,7 +118,9 @@ def test_a_stop_is_seen_in_the_middle_of_a_lease(broker: str, tmp_path: Path) ->
 
 
 def test_a_long_back_off_parks_and_wakes(broker: str, tmp_path: Path) -> None:
-    connector = Connector(broker, file_sink(tmp_path / "out")).with_dead_letters(**{"errors.retry.limit": "5"})
+    connector = Connector(broker, file_sink(tmp_path / "out")).with_dead_letters(
+        **{"errors.retry.limit": "5", "errors.retry.on": "all"}
+    )
     connector.send([b"1", b"{", b"3"])
     looked_early = False
     while (report := connector.run(budget_ms=140)).end is not LeaseEnd.CAUGHT_UP:

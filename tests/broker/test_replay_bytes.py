@@ -15,6 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from demo.broker import LocalBroker
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.lineage_claims import claim
 from dlqadmin.replays.items.messages import STRIPPED
@@ -23,7 +24,7 @@ from dlqadmin.replays.sending.sender import send_slice
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.dlqadmin.deadletters.letters import NOW, index_one, letter
-from tests.support.topics import Record, read
+from tests.support.topics import Record, codec, read
 
 pytestmark = pytest.mark.django_db
 SOME_BYTES = st.none() | st.binary(max_size=40) | st.sampled_from([b"", b"\x00", b"\xff\xfe", b'{"a": 1,  "a": 2}\r\n'])
@@ -122,6 +123,17 @@ def test_a_record_that_the_topic_refuses_is_left_out_and_the_others_are_sent(bro
     assert [record.key for record in target.records()] == [b"a", b"c"]
     replay.refresh_from_db()
     assert replay.status == "watching"
+
+
+def test_a_replay_is_written_without_compression_unless_the_topic_compresses(
+    own_broker: LocalBroker, settings: Any
+) -> None:
+    # Not every consumer can read every codec: lz4 stops kafkajs.
+    settings.KAFKA_BOOTSTRAP_SERVERS = servers = own_broker.bootstrap_servers
+    targets = [Target(servers), Target(servers, {"compression.type": "gzip"})]
+    for target in targets:
+        send_slice(target.replay([(b"k", b"x" * 5000, ())]).pk, "sender")
+    assert [codec(own_broker.home, target.name) for target in targets] == [0, 1]
 
 
 def test_a_missing_topic_pauses_the_replay_and_says_so(target: Target) -> None:

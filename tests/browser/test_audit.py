@@ -49,6 +49,7 @@ def test_a_text_is_searched_by_the_keys(page: Page) -> None:
     box = page.get_by_role("searchbox", name="Search", exact=True)
     page.keyboard.press("/")
     expect(box).to_be_focused()
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.type("SIGNED in")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"text=SIGNED\+in"))
@@ -69,7 +70,9 @@ def test_a_read_of_a_payload_is_shown_on_demand_and_leads_to_its_record(page: Pa
     rows = open_trail(page)
     reads = rows.filter(has_text=re.compile(r"read dead letter \w"))  # not "read dead letters list"
     expect(reads).to_have_count(0)
-    page.get_by_label("Show reads of payloads").check()
+    reads_box = page.get_by_label("Show reads of payloads")
+    reads_box.click()  # not `check`: the box follows the address, which changes a moment after the click
+    expect(reads_box).to_be_checked()
     # does the entry lead to the record?
     reads.first.get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"/records/\d+$"))

@@ -16,6 +16,7 @@ PREDICATES = f"{TRANSFORMS}predicates."
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = f"{STORAGE}StringConverter"
 BYTES = f"{CONVERTERS}ByteArrayConverter"
+AWAY, MARKER = "<the side's transform that may be away>", "<the side's file that says since when>"
 
 
 @dataclass(frozen=True, slots=True)

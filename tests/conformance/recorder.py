@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import time as clock
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
 
-from engine.errors import ConversionError
+from engine.errors import ConversionError, RetriableError
 from engine.kafka.client_options import producer_settings
 from engine.kafka.producer import KafkaProducer
 from engine.record.record import Record
@@ -21,18 +23,43 @@ MILLISECOND = timedelta(milliseconds=1)
 DEEPEST = 50
 
 
+def check(properties: Mapping[str, str], prefix: str = "") -> None:
+    """Raise while something is away: for some time after the first call that asks, in whatever process."""
+    away_ms = properties.get(f"{prefix}away.ms")
+    if away_ms is None:
+        return
+    marker = Path(properties[f"{prefix}marker"])
+    if not marker.exists():
+        marker.touch()
+    if (clock.time() - marker.stat().st_mtime) * 1000 < int(away_ms):
+        raise RetriableError("away")
+
+
+class Away:
+    """A transform that fails with a retriable exception while something is away."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        self._properties = configs
+
+    def apply(self, record: Record) -> Record:
+        check(self._properties)
+        return record
+
+
 class RecordingSink:
     """Keeps what was delivered, with its types, where the comparison finds it."""
 
     put_is_idempotent = False
 
     def start(self, config: Mapping[str, str]) -> None:
+        self._properties = config
         self._connector, self._topic = config["name"], config["recorder.topic"]
         self._producer = KafkaProducer(producer_settings({"bootstrap.servers": config["recorder.bootstrap.servers"]}))
         self._converter = JsonConverter()
         self._converter.configure({"schemas.enable": "true"}, is_key=False)
 
     def put(self, records: Sequence[Record]) -> None:
+        check(self._properties, "recorder.")
         for record in records:
             self._producer.produce(self._topic, self._connector.encode(), orjson.dumps(self._line(record)))
 

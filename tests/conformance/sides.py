@@ -13,7 +13,8 @@ import httpx
 from benchmarks.anchors import start_connect
 from benchmarks.programs import BenchmarkProgram
 from demo.network import HOST, wait_until
-from tests.conformance.case import Case, Kind
+from tests.conformance.case import AWAY, MARKER, Case, Kind
+from tests.conformance.java import AWAY as JAVA_AWAY
 from tests.conformance.java import RECORDING_SINK, compile_sink
 from tests.spark.engine_process import Engine
 
@@ -27,6 +28,7 @@ class Side:
 
     name: str
     sink: str
+    away: str
     bootstrap: str
     folder: Path
     http: httpx.Client
@@ -78,7 +80,11 @@ class Side:
             },
         }[case.kind]
         letters = {"errors.deadletterqueue.topic.name": self.dead_letters}
-        return {"name": self.connector(case), **letters, **own, **case.properties}
+        given = {name: self._own_value(case, value) for name, value in case.properties.items()}
+        return {"name": self.connector(case), **letters, **own, **given}
+
+    def _own_value(self, case: Case, value: str) -> str:
+        return {AWAY: self.away, MARKER: str(self.folder / f"{self.connector(case)}.away")}.get(value, value)
 
     def failed(self) -> dict[str, str]:
         """The connectors of which a task has failed, and its trace."""
@@ -97,7 +103,7 @@ def kafka_connect(folder: Path, bootstrap: str) -> Iterator[Side]:
         httpx.Client(base_url=f"http://{HOST}:{program.port}", timeout=60) as http,
     ):
         wait_until(lambda: _answers(http, program), "Kafka Connect", START_TIMEOUT_S)
-        yield Side("theirs", RECORDING_SINK, bootstrap, folder, http, program.stop)
+        yield Side("theirs", RECORDING_SINK, JAVA_AWAY, bootstrap, folder, http, program.stop)
 
 
 @contextmanager
@@ -105,7 +111,10 @@ def engine(folder: Path, bootstrap: str) -> Iterator[Side]:
     """The engine, as its user runs it."""
     started = Engine(folder / "engine", bootstrap, files=folder).start()
     try:
-        yield Side("ours", "tests.conformance.recorder.RecordingSink", bootstrap, folder, started.http, started.stop)
+        recorder = "tests.conformance.recorder"
+        yield Side(
+            "ours", f"{recorder}.RecordingSink", f"{recorder}.Away", bootstrap, folder, started.http, started.stop
+        )
     finally:
         started.close()
 

@@ -38,6 +38,7 @@ STAGES = (
     Stage(StageType.KEY_CONVERTER, "Bytes"),
     Stage(StageType.VALUE_CONVERTER, "NotBad"),
     Stage(StageType.TASK_PUT, "KafkaSink"),
+    Stage(StageType.KAFKA_CONSUME, "KafkaConsumer"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -25,6 +26,16 @@ class Record(NamedTuple):
     def header(self, name: str) -> bytes | None:
         """The last header of that name."""
         return dict(self.headers).get(name)
+
+
+def codec(home: Path, topic: str) -> int:
+    """Return the compression codec of the first batch of partition 0, from the broker's directory; 0 is none.
+
+    The low three bits of a batch's attributes hold it: https://kafka.apache.org/documentation/#recordbatch
+    """
+    (segment,) = Path(home, "data", f"{topic}-0").glob("*.log")
+    attributes = int.from_bytes(segment.read_bytes()[21:23], "big")
+    return attributes & 0b111
 
 
 def read(bootstrap_servers: str, topic: str) -> list[Record]:

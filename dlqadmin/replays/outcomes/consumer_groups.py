@@ -21,7 +21,7 @@ from dlqadmin.replays.items.item_counters import CounterKey
 from dlqadmin.replays.items.item_states import MAX_EVIDENCE, PART, SETTLED
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem
 from dlqadmin.replays.outcomes import foreign_groups, group_resolution
-from dlqadmin.replays.outcomes.dead_letter_matches import kind_of, letter
+from dlqadmin.replays.outcomes.dead_letter_matches import kind_of, letter, writer_groups
 from dlqadmin.replays.outcomes.decision import WATCHED_FOR, decide
 from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts
 from dlqadmin.replays.outcomes.evidence_collection import recreated
@@ -48,7 +48,8 @@ def prepare(
     replays = Replay.objects.in_bulk({spot.replay for spot in spots})
     places = sorted({(spot.replay, spot.topic) for spot in spots if spot.topic and spot.replay in replays})
     soon = any(not spot.watched for spot in spots)
-    groups = _groups({topic for pk, topic in places if _asks(replays[pk], topic, known)}, cluster, silent, soon=soon)
+    wanted_topics = {topic for pk, topic in places if _asks(replays[pk], topic, known)}
+    groups = _groups(wanted_topics, known, cluster, silent, soon=soon)
     for replay, topic in places:
         wanted = watched(replays[replay], topic, known, groups.get(topic, ()))
         for spot in spots:
@@ -89,7 +90,7 @@ def _asks(replay: Replay, topic: str, known: Readers) -> bool:
 
 
 def _groups(
-    topics: Iterable[str], cluster: ClusterQueries, silent: dict[object, str], *, soon: bool
+    topics: Iterable[str], known: Readers, cluster: ClusterQueries, silent: dict[object, str], *, soon: bool
 ) -> dict[str, list[str]]:
     """Return the foreign groups that commit offsets in each topic.
 
@@ -103,7 +104,7 @@ def _groups(
         log.warning("the consumer groups of %s are unknown: %s", ", ".join(wanted[:5]), error)
         silent.update({("", topic): f"the consumer groups of {topic} are unknown: {error}" for topic in wanted})
         return {}
-    return {topic: foreign_groups.readers(groups) for topic, groups in there.items()}
+    return {topic: foreign_groups.readers(groups, known.groups) for topic, groups in there.items()}
 
 
 def waiting(now: datetime, *, unknown: bool) -> list[ReplayItem]:
@@ -134,7 +135,7 @@ def late(pairs: Iterable[tuple[ReplayItem, DeadLetter]], cluster: ClusterQueries
     """
     known = [(item, row) for item, row in pairs if row.connector]
     ids = cluster.topic_ids(sorted({item.target_topic for item, _ in known}))
-    named = {(item.pk, name): row for item, row in known for name in (row.connector, GROUP + row.connector)}
+    named = {(item.pk, name): row for item, row in known for name in _reader_names(row.connector)}
     found: list[Verdict] = []
     for part in parts(sorted({item.pk for item, _ in known})):
         rows = ItemOutcome.objects.select_related("item__replay").filter(item__in=part)
@@ -147,6 +148,11 @@ def late(pairs: Iterable[tuple[ReplayItem, DeadLetter]], cluster: ClusterQueries
                 if decision.state is ItemState.FAILED_AGAIN:
                     found.append((item, decision))
     return found
+
+
+def _reader_names(name: str) -> list[str]:
+    """Return the readers that a dead letter may mean by this name: a connector of the engine, and consumer groups."""
+    return [name, *(GROUP + group for group in writer_groups(name))]
 
 
 def settle(verdicts: Iterable[Verdict], now: datetime) -> int:

@@ -18,8 +18,10 @@ from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
 from dlqadmin.replays.outcomes.evidence import LetterEvidence
-from dlqadmin.replays.outcomes.waiting_partitions import GROUP
+from dlqadmin.replays.outcomes.waiting_partitions import foreign
 
+OF_ENGINE = "kip298"
+CONNECT_GROUP = "connect-"
 CHUNK = 500  # rows in memory at once: a stream job may copy one record's header to many records
 WHY = 200  # characters of an error's message
 CLOCKS_DIFFER = timedelta(seconds=10)
@@ -110,12 +112,27 @@ def _known(uuids: Sequence[UUID]) -> Iterable[UUID]:
 def kind_of(item: ReplayItem, row: DeadLetter) -> str:
     """Return how the dead letter is linked to the item.
 
-    `exact`, `placed`, `attributed`, `downstream` or "". As `failure_of`, but the dead letter of a connector that is not
-    the watched reader is always downstream.
+    `exact`, `placed`, `attributed`, `downstream` or "". As `failure_of`, but the dead letter of another reader is
+    always downstream.
     """
     kind = failure_of(item, row)
-    other = bool(row.connector and item.watched) and row.connector != item.watched.removeprefix(GROUP)
-    return "downstream" if kind and other else kind
+    return "downstream" if kind and not may_be_by(row, item.watched) else kind
+
+
+def may_be_by(row: DeadLetter, reader: str) -> bool:
+    """Return whether this reader may have written the dead letter. `reader` is as in `ReplayItem.watched`, or ""."""
+    if group := foreign(reader):
+        return not row.connector or group in writer_groups(row.connector)
+    # The engine writes one dialect only. So another framework that reads the same topic wrote the others.
+    return not reader or row.connector == reader or (not row.connector and row.dialect == OF_ENGINE)
+
+
+def writer_groups(name: str) -> tuple[str, ...]:
+    """Return the consumer groups that a dead letter may mean by this name.
+
+    It is the name of a group, or of a connector. Kafka Connect's sink reads as `connect-<name>`.
+    """
+    return (name, CONNECT_GROUP + name)
 
 
 def failure_of(item: ReplayItem, row: DeadLetter) -> str:

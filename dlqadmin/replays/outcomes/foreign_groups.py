@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 from django.conf import settings
-from django.db.models import Q
 
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
@@ -17,6 +16,7 @@ from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.replays.models import GroupSeen, ReplayItem
+from dlqadmin.replays.outcomes.dead_letter_matches import CONNECT_GROUP, writer_groups
 from dlqadmin.replays.outcomes.evidence import Observed
 from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Partition
 
@@ -24,7 +24,6 @@ GAP = timedelta(minutes=5)  # after a longer gap between looks, the owner of a p
 SAMPLE = 50  # newest dead letters of each topic that are searched for their origin
 LEAST_DELAY_MS = 100  # a smaller number at the end of a retry topic's name counts topics, not milliseconds
 TOPIC_HEADERS = ("kafka_dlt-original-topic", "kafka_original-topic")
-OF_ENGINE = "connect-"
 # Maximum age of a list of a topic's readers: while a topic has no known reader, and otherwise.
 SOON_S, RARELY_S = 3.0, 15.0
 
@@ -65,8 +64,15 @@ class Foreign(msgspec.Struct, frozen=True):
         )
 
 
-def look(name: str, topic: str, now: datetime, cluster: ClusterQueries, topics: Sequence[str] = ()) -> Foreign:
-    """Return the current state of the group. Raises BrokerUnavailable.
+def look(
+    name: str,
+    topic: str,
+    now: datetime,
+    cluster: ClusterQueries,
+    engine: Collection[str],
+    topics: Sequence[str] = (),
+) -> Foreign:
+    """Return the current state of the group. Raises BrokerUnavailable. `engine` is as in `readers`.
 
     It also raises BrokerUnavailable if Kafka temporarily does not describe a group that may read the topic or one of
     its retry topics. Then all items of this group wait for the next look. `topics` are all topics of this look, so that
@@ -83,7 +89,7 @@ def look(name: str, topic: str, now: datetime, cluster: ClusterQueries, topics: 
     return Foreign(
         group=group,
         paths=known.all,
-        unseen=_unseen(known, name, topic, cluster, topics),
+        unseen=_unseen(known, name, topic, cluster, engine, topics),
         unwatched=unwatched,
         retrying=retrying,
         # A record may wait in every retry topic before it becomes a dead letter.
@@ -92,9 +98,12 @@ def look(name: str, topic: str, now: datetime, cluster: ClusterQueries, topics: 
     )
 
 
-def readers(on: Iterable[GroupOnTopic]) -> list[str]:
-    """Return the names of the foreign groups that have committed offsets in the topic."""
-    return [group.name for group in on if group.committed and not group.name.startswith(OF_ENGINE)]
+def readers(on: Iterable[GroupOnTopic], engine: Collection[str]) -> list[str]:
+    """Return the names of the foreign groups that have committed offsets in the topic.
+
+    `engine` are the groups of the engine's connectors.
+    """
+    return [group.name for group in on if group.committed and group.name not in engine]
 
 
 def note(
@@ -158,7 +167,9 @@ def retry_topics(topic: str, there: Iterable[str]) -> list[str]:
     return sorted((name for name in there if pattern.fullmatch(name)), key=lambda name: (_number(name), name))
 
 
-def _unseen(known: Paths, group: str, topic: str, cluster: ClusterQueries, topics: Sequence[str]) -> str:
+def _unseen(
+    known: Paths, group: str, topic: str, cluster: ClusterQueries, engine: Collection[str], topics: Sequence[str]
+) -> str:
     """Return why the group's dead letters can't be followed, as a clause.
 
     Empty if they can, or if there are none. A group that Kafka does not describe may read the topic too. Raises
@@ -169,7 +180,7 @@ def _unseen(known: Paths, group: str, topic: str, cluster: ClusterQueries, topic
     if known.own or not known.unnamed:
         return ""
     there = cluster.groups_lately(sorted({topic, *topics}), RARELY_S).get(topic, ())
-    others = [other for other in there if other.name != group and not other.name.startswith(OF_ENGINE)]
+    others = [other for other in there if other.name != group and other.name not in engine]
     said = f"dead letters in {known.unnamed[0]} name no group, and"
     if readers := [other.name for other in others if other.on and other.members > 0]:
         return f"{said} {readers[0]} reads {topic} too"
@@ -202,14 +213,15 @@ def _said(name: str, group: str, topic: str, replayed: Sequence[int]) -> set[str
     This is the group itself, or "" for records from the target topic that name no group.
     """
     rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=name).order_by("-failed_at", "-pk")
-    some = rows.filter(Q(connector__in=("", group))).select_related("body").only(
+    names = ("", group, group.removeprefix(CONNECT_GROUP))
+    some = rows.filter(connector__in=names).select_related("body").only(
         "connector", "origin_topic", "body__headers"
     )  # fmt: skip
     said: set[str] = set()
     for row in (*some.filter(pk__in=replayed), *some[:SAMPLE]):
         headers = unpack_headers(bytes(row.body.headers)) if hasattr(row, "body") else ()
         named = text(last(headers, GROUP_HEADER)) or row.connector
-        if named == group:
+        if group in writer_groups(named):
             return {group}
         if not named and topic in (row.origin_topic, _first(headers, TOPIC_HEADERS)):
             said.add("")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -87,7 +87,7 @@ def look(
     if "Kafka" in silent:
         return Seen(now, away=dict.fromkeys(places, silent["Kafka"]), asked=asked)
     readers = {name: known.named(name) for name, _ in places if name and not group_of(name)}
-    groups, committed = _committed(places, readers, now, cluster, silent)
+    groups, committed = _committed(places, readers, known.groups, now, cluster, silent)
     reported = False
     with delayed(settings.OUTCOME_TOPIC, silent):
         reported = engine_reports.collect(_whole(cluster), cluster.partitions) is not None
@@ -142,6 +142,7 @@ def delayed(what: object, silent: dict[object, str]) -> Iterator[None]:
 def _committed(
     places: Mapping[tuple[str, str], set[Partition]],
     readers: Mapping[str, Reader],
+    engine: Collection[str],
     now: datetime,
     cluster: ClusterQueries,
     silent: dict[object, str],
@@ -155,7 +156,7 @@ def _committed(
             if name in readers:
                 offsets: Offsets = cluster.committed(readers[name].group, sorted(wanted))
             elif group := group_of(name):
-                groups[name, target] = foreign_groups.look(group, target, now, cluster, targets)
+                groups[name, target] = foreign_groups.look(group, target, now, cluster, engine, targets)
                 offsets = groups[name, target].group.committed
             else:
                 continue

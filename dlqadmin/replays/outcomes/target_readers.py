@@ -117,6 +117,11 @@ class Readers(msgspec.Struct, frozen=True):
         """Return the connector of this name, marked as gone if the engine has no such connector."""
         return self.by_name.get(name) or Reader(name, gone=self.heard)
 
+    @property
+    def groups(self) -> frozenset[str]:
+        """The consumer groups of the engine's connectors. Groups of Kafka Connect have names of the same form."""
+        return frozenset(reader.group for reader in self.by_name.values())
+
     def of(self, topic: str) -> tuple[Reader, ...]:
         """Return the connectors that read the topic."""
         return tuple(reader for reader in self.by_name.values() if topic in reader.topics)

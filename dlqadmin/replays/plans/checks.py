@@ -13,7 +13,7 @@ from dlqadmin.replays.plans.item_choice import MAX_ATTEMPTS
 from dlqadmin.replays.plans.plan_inputs import Facts
 from dlqadmin.replays.plans.record_checks import headers, json_values, null_fields, of_sources, order, times, tombstones
 from dlqadmin.replays.plans.tally import Mark
-from dlqadmin.replays.plans.targets import TargetGroup, TargetTopic
+from dlqadmin.replays.plans.targets import UNCOMPRESSED, TargetGroup, TargetTopic
 from dlqadmin.rest.text import counted
 
 SHOWN = 5  # groups that are named
@@ -86,7 +86,8 @@ def _spread(facts: Facts, target: TargetTopic) -> str:
 
 def _sizes(facts: Facts, target: TargetTopic) -> str:
     limit = "an unknown limit" if target.limit_bytes is None else in_bytes(target.limit_bytes)
-    return f"Largest record {in_bytes(facts.tally.largest.get(target.topic, 0))} of {limit} allowed."
+    codec = "without compression" if target.compression == UNCOMPRESSED else f"as {target.compression} by the topic"
+    return f"Largest record {in_bytes(facts.tally.largest.get(target.topic, 0))} of {limit} allowed, written {codec}."
 
 
 def _not_sent(facts: Facts) -> Iterator[CheckDocument]:

@@ -15,6 +15,9 @@ from dlqadmin.replays.outcomes.target_readers import Reader
 from dlqadmin.replays.plans.kafka_queries import Other, SourceClusterQueries, TargetClusterQueries
 from dlqadmin.replays.plans.options import Options
 
+UNCOMPRESSED = "none"
+PRODUCERS_CODEC = ("producer", "uncompressed")  # values of compression.type that compress nothing of ours
+
 
 class TargetGroup(msgspec.Struct, frozen=True):
     """A consumer group on a target.
@@ -36,6 +39,8 @@ class TargetTopic(msgspec.Struct, frozen=True):
     - `made`: the topic will be created for the replay.
     - `retention_ms`: None means unlimited.
     - `stamps`: the topic sets the time of writing on every record (LogAppendTime).
+    - `compression`: the codec of the written records. Replays write without compression, because not every
+      consumer can read every codec; `compression.type` of the topic may set one.
     """
 
     topic: str
@@ -43,6 +48,7 @@ class TargetTopic(msgspec.Struct, frozen=True):
     limit_bytes: int | None = None
     retention_ms: int | None = None
     stamps: bool = False
+    compression: str = UNCOMPRESSED
     readers: tuple[Reader, ...] = ()
     groups: tuple[TargetGroup, ...] = ()
     forbidden: str = ""
@@ -148,6 +154,7 @@ def _asked(
 
 def _with(target: TargetTopic, partitions: int | None, config: Mapping[str, str], options: Options) -> TargetTopic:
     limit, kept = config.get("max.message.bytes"), int(config.get("retention.ms", "-1"))
+    codec = config.get("compression.type", "producer")
     # `cleanup.policy` is a list; records expire by age only if it contains `delete`.
     expires = kept >= 0 and "delete" in config.get("cleanup.policy", "delete")
     return msgspec.structs.replace(
@@ -156,6 +163,7 @@ def _with(target: TargetTopic, partitions: int | None, config: Mapping[str, str]
         limit_bytes=int(limit) if limit else None,
         retention_ms=kept if expires else None,
         stamps=config.get("message.timestamp.type") == "LogAppendTime",
+        compression=UNCOMPRESSED if codec in PRODUCERS_CODEC else codec,
         made=options.shadow and partitions is None,
     )
 

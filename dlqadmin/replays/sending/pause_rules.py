@@ -97,9 +97,18 @@ def _step(now: Situation, size: int) -> Go | Wait | Passed | Stop:
 
 
 def _is_broken(tally: OutcomeTally, percent: int | None, enough: int) -> bool:
-    known = tally.passed + tally.failed_again
-    return percent is not None and known >= enough and tally.failed_again * 100 > percent * known
+    """Return whether too many records failed again, even if all waiting records pass.
+
+    A failure is known as soon as its dead letter is indexed, a pass only after the settle time. So the first outcomes
+    are failures, whatever the rate of failures is.
+    """
+    is_enough = tally.passed + tally.failed_again >= enough
+    return percent is not None and is_enough and tally.failed_again * 100 > percent * _judged(tally)
+
+
+def _judged(tally: OutcomeTally) -> int:
+    return tally.passed + tally.failed_again + tally.waiting
 
 
 def _failed(tally: OutcomeTally) -> str:
-    return f"{tally.failed_again} of {tally.passed + tally.failed_again}"
+    return f"{tally.failed_again} of {_judged(tally)}"

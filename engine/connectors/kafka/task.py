@@ -33,7 +33,7 @@ def open_topic_sink(opening: TaskOpening) -> OpenTask:
     plan = opening.plan
     consumer = open_consumer(opening)
     if plan.delivery is not Delivery.EXACTLY_ONCE:
-        positions, state = claim_positions(opening.task, plan.stages, consumer, GroupStore(consumer))
+        positions, state = claim_positions(opening.task, plan.guarded_stages, consumer, GroupStore(consumer))
         letters, replayed = open_dead_letters(opening, state), open_replay_reporter(opening)
         sink = _sink(opening, open_producer(opening))
 
@@ -52,7 +52,7 @@ def open_topic_sink(opening: TaskOpening) -> OpenTask:
     # The records of a large transaction are read again after an abort. Only small steps keep them, to find the record
     # that the brokers reject.
     transaction, store = open_group(opening, consumer, keeps=opening.careful)
-    positions, state = claim_positions(opening.task, plan.stages, consumer, store)
+    positions, state = claim_positions(opening.task, plan.guarded_stages, consumer, store)
     letters, replayed = open_dead_letters(opening, state, transaction), open_replay_reporter(opening, transaction)
     commit = TransactionalCommit(
         transaction, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), group

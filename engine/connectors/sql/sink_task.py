@@ -30,7 +30,7 @@ def open_sql_sink(opening: TaskOpening) -> OpenTask:
     # Before the table is claimed: nobody else can then move the group's offsets between the two.
     transaction = open_transaction(opening, database.check)
     store = DatabaseStore(task, database, consumer)
-    positions, state = claim_positions(task, plan.stages, consumer, store)
+    positions, state = claim_positions(task, plan.guarded_stages, consumer, store)
     outbox = Outbox()
     letters = open_dead_letters(opening, state, outbox)
     elsewhere: Producer | None = None

@@ -48,7 +48,9 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
         value, end = _DECODER.raw_decode(text)
         _check_end(value, text[end : end + 1] or rest)
     except (ValueError, RecursionError):
-        raise ConversionError(f"the data is not valid JSON ({len(data)} bytes): {refusal}") from refusal
+        # The fast parser checks the encoding first, and names no place.
+        why = _bad_byte(data, len(data) - len(rest)) if rest else str(refusal)
+        raise ConversionError(f"the data is not valid JSON ({len(data)} bytes): {why}") from refusal
     return value
 
 
@@ -95,6 +97,10 @@ def _decoded(data: bytes) -> tuple[str, bytes]:
     except UnicodeDecodeError as error:
         bad = start + error.start
         return data[start:bad].decode(encoding, "surrogatepass"), data[bad:]
+
+
+def _bad_byte(data: bytes, offset: int) -> str:
+    return f"byte 0x{data[offset]:02X} at offset {offset} is not valid {_encoding(data)[0].upper()}"
 
 
 def _encoding(data: bytes) -> tuple[str, int]:

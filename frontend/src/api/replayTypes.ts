@@ -29,6 +29,8 @@ export type {
   PlanDocument as Plan,
   ResolvableGroup,
   SentAndSettled as ReplaySeries,
+  RecordField,
+  RecordFieldList,
   WayDocument as LetterReplays,
 } from "./schema";
 

@@ -584,7 +584,8 @@ export type components = {
         /**
          * @description All that is known of a dead letter.
          *
-         *         `not_allowed` is the reason why the original bytes were not fetched; null if nothing forbade it.
+         *         - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
+         *         - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
          */
         DeadLetterDetail: {
             id: number;
@@ -621,6 +622,7 @@ export type components = {
             /** @enum {string} */
             original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
             not_allowed: string | null;
+            has_record: boolean;
             source: components["schemas"]["SourceDocument"] | null;
             dialect: components["schemas"]["DialectDocument"];
             stages: components["schemas"]["StageDocument"][];
@@ -1928,6 +1930,23 @@ export type components = {
             reason: string;
             count: number;
         };
+        /**
+         * @description A field that a record's error names, and its bytes [start, end) in the value.
+         *
+         *         The bytes begin with the field's name. They are null if the value has no such field, or is no JSON. No content
+         *         is in here: the name is that of the error.
+         */
+        RecordField: {
+            name: string;
+            /** @enum {unknown} */
+            fault: "missing" | "null" | "type";
+            start: number | null;
+            end: number | null;
+        };
+        /** @description The fields that a record's error names. */
+        RecordFieldList: {
+            results: components["schemas"]["RecordField"][];
+        };
         /** @description The state of Redis. */
         RedisHealth: {
             reachable: boolean;
@@ -3091,6 +3110,8 @@ export type RateBodyRequest = components['schemas']['RateBodyRequest'];
 export type ReadingNote = components['schemas']['ReadingNote'];
 export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];
+export type RecordField = components['schemas']['RecordField'];
+export type RecordFieldList = components['schemas']['RecordFieldList'];
 export type RedisHealth = components['schemas']['RedisHealth'];
 export type RegroupingDocument = components['schemas']['RegroupingDocument'];
 export type RehearsalBodyRequest = components['schemas']['RehearsalBodyRequest'];

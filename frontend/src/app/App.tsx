@@ -44,6 +44,8 @@ const theme = createTheme({
   fontFamily: "var(--sans)",
   fontFamilyMonospace: "var(--mono)",
   fontSizes: { xs: "11px", sm: "12px", md: "13px", lg: "14px", xl: "16px" },
+  // The head of a dialog is a <header>, and so a second banner of the page for screen readers.
+  components: { ModalHeader: { defaultProps: { role: "presentation" } } },
 });
 
 export function App() {

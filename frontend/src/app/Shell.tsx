@@ -20,6 +20,7 @@ import { Logo } from "../ui/Logo";
 import { AccountButton } from "./AccountButton";
 import { Icon, type IconName } from "./icons";
 import { SCREENS } from "./screens";
+import { hasShortcut } from "./shortcuts";
 import styles from "./Shell.module.css";
 import { StatusBanner, isIndexBehind, secondsBehind } from "./StatusBanner";
 
@@ -41,7 +42,7 @@ export function Shell({ session, children }: { session: Session; children: React
   useKeys({
     "?": () => setOpened("keys"),
     "Mod+k": openPalette,
-    ...(pathname === "/records" ? {} : { "/": openPalette }),
+    ...(hasShortcut(pathname, "/") ? {} : { "/": openPalette }),
     ...Object.fromEntries(SCREENS.map(({ key, to }) => [`g ${key}`, () => void navigate(addressOf(to, span))])),
   });
   return (
@@ -154,35 +155,49 @@ function NavigationLink({
 }
 
 function IndexHealth() {
-  const { data, isError } = useHealth();
+  const { data, error, isError } = useHealth();
   const { unreachableSince } = useServerState();
-  if (unreachableSince !== null || !data) {
+  if (unreachableSince !== null || isError || !data) {
     return (
       <div className={styles.indexHealth}>
         {unreachableSince !== null || isError ? (
           <div className="row" style={{ gap: 6 }}>
             <Glyph tone="unknown">?</Glyph>
-            <span className={styles.words}>Health is unknown: the server does not respond</span>
+            <span className={styles.words}>
+              {unreachableSince !== null
+                ? "Health is unknown: the server does not respond"
+                : `Health is unknown: ${error?.message ?? "the server answered with an error"}`}
+            </span>
           </div>
         ) : null}
       </div>
     );
   }
-  const { index, broker, engine } = data;
+  const { index, broker, engine, status, reasons } = data;
   const known = broker.reachable && index.records_behind !== null;
-  const current = known && !isIndexBehind(data);
+  const current = known && !isIndexBehind(data) && data.indexers.every(({ alive }) => alive !== false);
   const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
   return (
     <div className={styles.indexHealth}>
       <div className="row" style={{ gap: 6 }}>
         <Glyph tone={current ? "passed" : "warn"}>{current ? "✓" : "!"}</Glyph>
         <span className={styles.words}>
-          {current ? "Index up to date" : known ? "Index behind" : "Index may be behind"}
+          {current ? "Index up to date" : isIndexBehind(data) ? "Index behind" : "Index may be behind"}
         </span>
       </div>
       <div className={styles.words}>
         {known ? `${plural(index.records_behind ?? 0, "record")}${seconds}` : "Kafka does not respond"}
       </div>
+      {reasons.length > 0 && (
+        <div
+          className={join(styles.words, status === "failing" ? "failed" : "warn")}
+          title={reasons.join("\n")}
+          data-testid="health-reason"
+        >
+          {reasons[0]}
+          {reasons.length > 1 && ` And ${count(reasons.length - 1)} more.`}
+        </div>
+      )}
       <div className={join(styles.words, !broker.reachable && "failed")}>
         {broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker not reachable"}
       </div>

@@ -17,6 +17,7 @@ const SCREENS = {
   "/records": ["records", "plan"],
   "/records/7": ["record", "plan"],
   "/replays/7": ["replays"],
+  "/audit": ["audit"],
 };
 const NAMES: Record<string, string> = { "↵": "Enter", Esc: "Escape", Space: " " };
 

@@ -69,21 +69,34 @@ const SCREEN_SHORTCUTS: readonly ScreenShortcuts[] = [
       { keys: ["Esc"], action: "close the record" },
     ],
   },
+  { screen: "Audit", path: /^\/audit\/?$/, rows: [{ keys: ["/"], action: "search" }] },
   { screen: "Replay", path: /^\/replays\/\d+/, rows: [{ keys: ["Space"], action: "pause or resume" }] },
 ];
 
 const GLOBAL_SHORTCUTS: readonly Shortcut[] = [
   { keys: ["?"], action: "show keyboard shortcuts" },
-  { keys: ["Ctrl", "K"], action: "go to a name, or topic/partition/offset; ⌘ K too, and / but for Records" },
+  {
+    keys: ["Ctrl", "K"],
+    action: "go to a name, or topic/partition/offset; ⌘ K too, and / on screens without a search of their own",
+  },
   ...SCREENS.map(({ key, label }) => ({ keys: ["g", key], action: `then: ${label}` })),
   { keys: ["Esc"], action: "close the open dialog or menu" },
 ];
 
+/** Return whether the screen at this path uses the key itself. */
+export function hasShortcut(path: string, key: string): boolean {
+  return findScreen(path)?.rows.some(({ keys }) => keys.length === 1 && keys[0] === key) ?? false;
+}
+
 /** Return the shortcuts of the screen at this path, and the global ones. */
 export function shortcutsAt(path: string): { screen: string; rows: readonly Shortcut[] }[] {
-  const here = SCREEN_SHORTCUTS.find((one) => one.path.test(path));
+  const here = findScreen(path);
   return [
     ...(here && here.rows.length > 0 ? [{ screen: here.screen, rows: here.rows }] : []),
     { screen: "Everywhere", rows: GLOBAL_SHORTCUTS },
   ];
+}
+
+function findScreen(path: string): ScreenShortcuts | undefined {
+  return SCREEN_SHORTCUTS.find((one) => one.path.test(path));
 }

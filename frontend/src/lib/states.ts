@@ -18,6 +18,17 @@ const TASKS: Record<string, { glyph: string; tone: Tone }> = {
   FAILED: { glyph: "✕", tone: "failed" },
 };
 
+/** The state of a connector, derived from its tasks: it runs only if all its tasks run. */
+const CONNECTORS: Record<string, { glyph: string; tone: Tone }> = {
+  running: { glyph: "✓", tone: "passed" },
+  paused: { glyph: "‖", tone: "waiting" },
+  stopped: { glyph: "■", tone: "waiting" },
+  unassigned: { glyph: "…", tone: "warn" },
+  no_tasks: { glyph: "…", tone: "warn" },
+  unknown: { glyph: "?", tone: "unknown" },
+  failed: { glyph: "✕", tone: "failed" },
+};
+
 const RISKS: Record<string, { label: string; glyph: string; tone: Tone }> = {
   failed: { label: "Failed", glyph: "✕", tone: "failed" },
   exhausted: { label: "Next error fails it", glyph: "!", tone: "failed" },
@@ -156,6 +167,10 @@ export function groupState(state: string): { label: string; glyph: string; tone:
 
 export function taskState(state: string): { glyph: string; tone: Tone } {
   return TASKS[state] ?? { glyph: "?", tone: "unknown" };
+}
+
+export function connectorState(state: string): { glyph: string; tone: Tone } {
+  return CONNECTORS[state] ?? { glyph: "?", tone: "unknown" };
 }
 
 /** Return the display of a task's error budget risk. */

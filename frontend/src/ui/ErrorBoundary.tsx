@@ -1,7 +1,7 @@
 import { Component, type ErrorInfo, type ReactNode } from "react";
 import { reloadForNewBuild } from "../lib/serverState";
 import { Button } from "./controls";
-import { Notice, Panel } from "./Panel";
+import { Notice, PageHead, Panel } from "./Panel";
 
 interface Props {
   /** A change of this value, such as the path, shows the children again. */
@@ -31,20 +31,22 @@ export class ErrorBoundary extends Component<Props, { error: Error | null }> {
     const { error } = this.state;
     if (!error) return this.props.children;
     return (
-      <Panel>
-        <Notice
-          title="This screen failed"
-          actions={
-            <>
-              <Button onClick={() => window.location.reload()}>Reload the page</Button>
-              <Button to="/">Go to the overview</Button>
-            </>
-          }
-        >
-          {error.message} Nothing was sent. If it fails again after a reload, report the address of this page and this
-          text.
-        </Notice>
-      </Panel>
+      <>
+        <PageHead title="This screen failed" />
+        <Panel>
+          <Notice
+            title={error.message}
+            actions={
+              <>
+                <Button onClick={() => window.location.reload()}>Reload the page</Button>
+                <Button to="/">Go to the overview</Button>
+              </>
+            }
+          >
+            Nothing was sent. If it fails again after a reload, report the address of this page and this text.
+          </Notice>
+        </Panel>
+      </>
     );
   }
 }

@@ -79,6 +79,7 @@ CASES = (
             latin=b'"\xff"',
             surrogate=b'"\xed\xa0\xbd"',
             overlong=b'"\xc0\xaf"',
+            beyond_unicode=b'"\xf4\xbf\xbf\xbf"',
             single=b"'a'",
             unquoted=b"{a:1}",
             delete=b'"\x7f"',

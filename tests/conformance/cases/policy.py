@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.case import PREDICATES, STRING, Case, Given, chain, transform, values
+from tests.conformance.case import AWAY, MARKER, PREDICATES, STRING, Case, Given, chain, transform, values
 
 INPUTS = {
     "good": Given(b'{"a":"1"}'), "tombstone": Given(None), "null": Given(b"null"),
@@ -11,6 +11,11 @@ INPUTS = {
 }  # fmt: skip
 STOPPING = values(first=b'{"a":"1"}', second=b'{"a":"2"}', bad=b'{"a":"x"}', never=b'{"a":"4"}')
 CAST = transform("Cast$Value", spec="a:int8")
+KEYS = {"first": Given(b"1", b"12"), "bad": Given(b"1", b"x"), "last": Given(b"1", b"1")}
+TWO = values(first=b'{"a":"1"}', second=b'{"a":"2"}')
+RETRY_FOR_EVER = {"errors.retry.timeout": "-1"}
+STOPPED = {"errors.tolerance": "none", "errors.deadletterqueue.topic.name": ""}
+PUT_AWAY = {"recorder.away.ms": "2000", "recorder.marker": MARKER}
 
 
 def predicate(type_name: str, /, *, negate: str | None = None, **options: str) -> dict[str, str]:
@@ -33,6 +38,16 @@ def _under(name: str, type_name: str, /, **options: str) -> list[Case]:
         for kind, props in (("filter", transform("Filter")), ("cast-if", CAST))
         for mark, negate in (("", None), ("-negated", "true"))
     ]
+
+
+def _away(ms: int) -> dict[str, str]:
+    """A transform that fails with a retriable exception for so long."""
+    return {
+        "transforms": "t",
+        "transforms.t.type": AWAY,
+        "transforms.t.marker": MARKER,
+        "transforms.t.away.ms": str(ms),
+    }
 
 
 CASES = (
@@ -93,4 +108,14 @@ CASES = (
         STOPPING,
         {**CAST, "value.converter": STRING, "errors.deadletterqueue.context.headers.enable": "true"},
     ),
+    Case("retry-bad-field", STOPPING, {**CAST, "errors.retry.timeout": "4000"}),
+    Case("retry-bad-field-often", STOPPING, {**CAST, **RETRY_FOR_EVER, "errors.retry.delay.max.ms": "100"}),
+    Case("retry-bad-value-for-ever", values(first=b"1", cut=b"{", other=b"[", last=b"4"), RETRY_FOR_EVER),
+    Case("retry-bad-key-for-ever", KEYS, {**RETRY_FOR_EVER, **transform("Cast$Key", spec="int8")}),
+    Case("stops-at-transform-with-retries", STOPPING, {**CAST, **RETRY_FOR_EVER, "errors.tolerance": "none"}),
+    Case("retry-transform-briefly", TWO, {**_away(2_000), "errors.retry.timeout": "120000"}),
+    Case("retry-transform-given-up", TWO, {**_away(600_000), "errors.retry.timeout": "1500", **STOPPED}),
+    Case("retry-transform-not-at-all", TWO, {**_away(600_000), **STOPPED}),
+    Case("retry-put-briefly", TWO, {**PUT_AWAY, "errors.retry.timeout": "120000"}),
+    Case("retry-put-not-at-all", TWO, PUT_AWAY),
 )

@@ -1,3 +1,5 @@
+import java.io.File;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -13,14 +15,17 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.sink.SinkConnector;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
+import org.apache.kafka.connect.transforms.Transformation;
 
 /** Writes each record it is given to a topic, as JSON; written for Janino, which knows no generics. */
 public class RecordingSink extends SinkConnector {
@@ -53,14 +58,58 @@ public class RecordingSink extends SinkConnector {
         return "1";
     }
 
+    /** Throws while something is away: for some time after the first call that asks. */
+    private static void check(Map properties, String prefix) {
+        Object awayMs = properties.get(prefix + "away.ms");
+        if (awayMs == null) {
+            return;
+        }
+        File marker = new File((String) properties.get(prefix + "marker"));
+        try {
+            marker.createNewFile();
+        } catch (IOException error) {
+            throw new RuntimeException(error);
+        }
+        if (System.currentTimeMillis() - marker.lastModified() < Long.parseLong((String) awayMs)) {
+            throw new RetriableException("away");
+        }
+    }
+
+    /** A transform that fails with a retriable exception while something is away. */
+    public static class Away implements Transformation {
+        private Map properties;
+
+        public void configure(Map given) {
+            properties = given;
+        }
+
+        public ConnectRecord apply(ConnectRecord record) {
+            check(properties, "");
+            return record;
+        }
+
+        public ConfigDef config() {
+            return new ConfigDef();
+        }
+
+        public String version() {
+            return "1";
+        }
+
+        public void close() {
+        }
+    }
+
     public static class Recorder extends SinkTask {
+        private Map properties;
         private static final int DEEPEST = 50;
         private KafkaProducer producer;
         private JsonConverter converter;
         private String connector;
         private String topic;
 
-        public void start(Map properties) {
+        public void start(Map given) {
+            properties = given;
             connector = (String) properties.get("name");
             topic = (String) properties.get("recorder.topic");
             Map settings = new HashMap();
@@ -71,6 +120,15 @@ public class RecordingSink extends SinkConnector {
         }
 
         public void put(Collection records) {
+            if (records.isEmpty()) {
+                return;
+            }
+            try {
+                check(properties, "recorder.");
+            } catch (RetriableException error) {
+                context.timeout(500);
+                throw error;
+            }
             for (Iterator each = records.iterator(); each.hasNext();) {
                 byte[] line = line((SinkRecord) each.next()).getBytes(StandardCharsets.UTF_8);
                 producer.send(new ProducerRecord(topic, connector.getBytes(StandardCharsets.UTF_8), line));

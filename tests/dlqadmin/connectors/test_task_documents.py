@@ -118,6 +118,15 @@ def test_a_delivery_that_is_no_text_is_not_known(reported: Reported, told: objec
     assert reported.add("c", sink(delivery=told))["delivery"] is None
 
 
+def test_a_sinks_consumer_is_its_first_stage() -> None:
+    told = {
+        "stages": [{"type": "TASK_PUT", "class": "SqlSink"}, {"type": "KAFKA_CONSUME", "class": "KafkaConsumer"}],
+        "stage_failures": {"0:TASK_PUT:SqlSink": 1, "1:KAFKA_CONSUME:KafkaConsumer": 4},
+    }
+    rows = stages(told)
+    assert [(row.index, row.type, row.failed) for row in rows] == [(0, "KAFKA_CONSUME", 4), (1, "TASK_PUT", 1)]
+
+
 def test_failures_of_stages_from_before_a_change_are_left_out() -> None:
     old = {"5:TRANSFORMATION:Old": 5, "5:TASK_PUT:SqlSink": 7}
     assert [row.failed for row in stages(sink(stage_failures={**sink()["stage_failures"], **old}))] == [

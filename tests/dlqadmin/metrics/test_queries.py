@@ -72,6 +72,16 @@ def test_stages_count_what_came_in_and_what_failed(db: None) -> None:
     assert (found.total_failed, found.exact) == (495, True)
 
 
+def test_a_failed_poll_of_the_consumer_comes_first_and_loses_no_record(db: None) -> None:
+    told = [*STAGES[1:], {"type": "KAFKA_CONSUME", "class": "KafkaConsumer"}]
+    failures = {"0:VALUE_CONVERTER:JsonConverter": 2, "3:KAFKA_CONSUME:KafkaConsumer": 5}
+    snapshot("c", 0, 10, 8, 2, failures, stages=told)
+    found = queries.stages("c")
+    rows = [(row.index, row.class_name, row.arrived, row.failed) for row in found.stages]
+    assert rows[:2] == [(0, "KafkaConsumer", 10, 5), (1, "JsonConverter", 10, 2)]
+    assert (rows[2], found.exact) == ((2, "Cast$Value", 8, 0), True)
+
+
 def test_failures_of_a_stage_that_is_another_one_now_are_not_its_own(db: None) -> None:
     before = {
         "2:TRANSFORMATION:Flatten$Value": 5,

@@ -14,6 +14,7 @@ import msgspec
 import orjson
 import pytest
 
+from engine.config.errors_policy import read_errors
 from engine.errors import ConversionError, ProduceFailed, RecordError, RetriableError
 from engine.pipeline.outcome import Failed
 from engine.pipeline.source_steps import source_steps
@@ -189,8 +190,7 @@ def test_a_log_report_is_done_when_it_returns(caplog: pytest.LogCaptureFixture) 
 
 
 def test_a_sink_task_retries_skips_and_counts() -> None:
-    """C-41, ErrorHandlingTaskTest#testErrorHandlingInSinkTasks: with `errors.retry.on=retriable`, since the KIP
-    retries a broken record too. A chunk that has nothing to deliver is not put."""
+    """C-41, ErrorHandlingTaskTest#testErrorHandlingInSinkTasks. A chunk that has nothing to deliver is not put."""
     rig = Rig(
         [raw(0, GOOD), raw(1, BROKEN)], transform=passing_every_third(), retry=RetryPolicy(-1, 5_000, 60_000),
         tolerance=ALL, retry_on="retriable",
@@ -199,6 +199,40 @@ def test_a_sink_task_retries_skips_and_counts() -> None:
     names = ("records-consumed", "records-delivered", "total-record-errors", "total-record-failures")
     assert [rig.count(name) for name in names] == [2, 1, 1, 3]
     assert (rig.count("total-records-skipped"), rig.count("total-retries"), rig.sink.puts) == (1, 2, [1])
+
+
+def rig_of(properties: dict[str, str], values: Sequence[bytes], **options: Any) -> Rig:
+    """A task with the error policy of a connector that has these properties."""
+    errors, problems, _ = read_errors(properties)
+    assert not problems
+    return Rig(
+        [raw(offset, value) for offset, value in enumerate(values)], retry_on=errors.retry_on,
+        retry=RetryPolicy(errors.retry_limit, errors.retry_delay_max_ms, errors.retry_timeout_ms),
+        tolerance=TolerancePolicy(errors.tolerance_limit, errors.tolerance_rate_limit), **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("timeout_ms", ["4000", "-1"])
+def test_bad_records_of_a_file_for_kafka_connect_cost_no_wait(timeout_ms: str) -> None:
+    properties = {"errors.tolerance": "all", "errors.retry.timeout": timeout_ms}
+    rig = rig_of(properties, [BROKEN, GOOD, BROKEN, BROKEN])
+    assert rig.run() is None
+    assert (rig.clock.waits, rig.reporter.offsets, rig.count("total-retries")) == ([], [0, 2, 3], 0)
+
+
+def test_a_retriable_error_of_a_file_for_kafka_connect_is_retried_until_its_timeout() -> None:
+    """The waits of RetryWithToleranceOperatorTest#testBackoffLimit: the last one ends at the time-out."""
+    properties = {"errors.tolerance": "all", "errors.retry.timeout": "6000"}
+    rig = rig_of(properties, [GOOD], transform=raising(RetriableError("away")))
+    assert rig.run() is None
+    assert (rig.clock.waits, rig.reporter.offsets) == ([300, 600, 1200, 2400, 1500], [0])
+
+
+def test_every_failure_is_retried_as_the_kip_says_if_asked_for() -> None:
+    properties = {"errors.tolerance": "all", "errors.retry.limit": "2", "errors.retry.on": "all"}
+    rig = rig_of(properties, [BROKEN])
+    assert rig.run() is None
+    assert (rig.clock.waits, rig.reporter.reports[0][0].attempt) == ([300, 600], 2)
 
 
 def context_headers(error: Exception) -> dict[str, bytes | None]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engine.assembly.validation import validate
+from engine.config.client_names import leader_id
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
-from engine.herder.leadership import leader_id
 from engine.leases import Delivery
 from engine.tasks.source_offsets import offsets_location
 from tests.support.permissions import open_worker

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from engine.assembly.driver import task_settings
+from engine.config.client_names import leader_id
 from engine.config.topic import (
     ConfigState,
     KeyValue,
@@ -24,7 +25,7 @@ from engine.config.topic import (
 from engine.errors import GenerationFenced, NotLeading, RequestConflict, RetriableError
 from engine.herder.fencing_rounds import FencingRound, needed_round
 from engine.herder.herder import Herder
-from engine.herder.leadership import LeaderProducer, leader_id
+from engine.herder.leadership import LeaderProducer
 from engine.leases import LeaseEnd
 from engine.pipeline.claim import end_of_ownership
 from engine.ports import Committed

@@ -47,6 +47,12 @@ def test_three_mistakes_are_three_problems() -> None:
     assert found["task.max"] == "unknown option; did you mean tasks.max?"
 
 
+@pytest.mark.parametrize(("family", "type_name"), [("transforms", "Filter"), ("predicates", "RecordIsTombstone")])
+def test_a_name_that_occurs_twice_is_one_problem(family: str, type_name: str) -> None:
+    problems = read_connector({**BASE, family: "a,a", f"{family}.a.type": type_name})[1]
+    assert [option for option, *_ in problems] == [family]
+
+
 def test_options_of_an_unknown_class_are_let_pass() -> None:
     assert problems_of({"anything": "x"}) == {}
 

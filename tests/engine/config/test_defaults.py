@@ -17,7 +17,7 @@ KIP_298: list[tuple[str, Any]] = [
     ("errors.retry.limit", 0),
     ("errors.retry.delay.max.ms", 60_000),
     ("errors.retry.timeout", None),
-    ("errors.retry.on", "all"),
+    ("errors.retry.on", "retriable"),
     ("errors.tolerance", None),
     ("errors.tolerance.limit", 0),
     ("errors.tolerance.rate.limit", 0),

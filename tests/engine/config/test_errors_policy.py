@@ -57,7 +57,7 @@ def test_kip_298_example_3_writes_to_another_cluster() -> None:
 
 def test_without_options_nothing_is_tried_again_or_tolerated() -> None:
     """C-25, RetryWithToleranceOperatorTest#testDefaultConfigs; the KIP's limits stand for tolerance none."""
-    assert policy({}) == ErrorsConfig(0, 60_000, None, "all", 0, 0)
+    assert policy({}) == ErrorsConfig(0, 60_000, None, "retriable", 0, 0)
 
 
 def test_shipped_spellings_are_read() -> None:
@@ -120,9 +120,14 @@ def test_a_limit_that_contradicts_the_word_and_dead_letters_without_a_topic_are_
         ({"errors.tolerance.limit": "10"}, "errors.tolerance.limit", "the first error fails the task"),
         ({"errors.tolerance.rate.limit": "10"}, "errors.tolerance.rate.limit", "the first error fails the task"),
         ({**FULL_DLQ, "errors.tolerance": "none"}, "errors.deadletterqueue.topic.name", ""),
-        ({"errors.tolerance": "all"}, "errors.tolerance.limit", "are not recorded anywhere"),
+        ({"errors.tolerance": "all"}, "errors.tolerance", "are not recorded anywhere"),
+        (
+            {"errors.tolerance.limit": "9", "errors.tolerance.rate.limit": "-1"},
+            "errors.tolerance.limit",
+            "are not recorded anywhere",
+        ),
     ],
-    ids=["limit", "rate", "dead-letters", "trace"],
+    ids=["limit", "rate", "dead-letters", "trace", "trace-of-limits"],
 )
 def test_one_limit_alone_letters_without_tolerance_and_tolerance_without_a_trace_are_warned_about(
     props: dict[str, str], option: str, text: str
@@ -173,7 +178,7 @@ def test_acks_0_is_not_warned_about_on_another_cluster() -> None:
 TOPIC = {"errors.dlq.topic.name": "d"}  # that `enable` asks for
 ROWS = [(option, spelling) for option in OPTIONS for spelling in option.spellings if not option.is_family]
 SAMPLES = {"boolean": "true", "long": "7", "int": "7", "duration": "hour"}
-WORDS = {"errors.retry.on": "retriable", "errors.tolerance": "none", "errors.deadletterqueue.topic.name": "d"}
+WORDS = {"errors.retry.on": "all", "errors.tolerance": "none", "errors.deadletterqueue.topic.name": "d"}
 
 
 @pytest.mark.parametrize(("option", "spelling"), ROWS)

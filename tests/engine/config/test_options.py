@@ -64,9 +64,10 @@ def test_every_option_has_a_doc_and_one_row(options: tuple[Option, ...]) -> None
     assert len(names) == len(set(names))
 
 
-def test_the_reference_page_is_current() -> None:
-    page = Path(__file__).parents[3] / reference.PAGE
-    assert page.read_text() == reference.render()
+def test_the_reference_pages_are_current() -> None:
+    root = Path(__file__).parents[3]
+    assert (root / reference.PAGE).read_text() == reference.render()
+    assert (root / reference.ACLS_PAGE).read_text() == reference.render_acls()
 
 
 def test_values_lose_the_blanks_around_them_and_names_do_not() -> None:

@@ -34,6 +34,7 @@ STAGES = (
     Stage(StageType.KEY_CONVERTER, "Bytes"),
     Stage(StageType.VALUE_CONVERTER, "Bytes"),
     Stage(StageType.TASK_PUT, "KafkaSink"),
+    Stage(StageType.KAFKA_CONSUME, "KafkaConsumer"),
 )
 GROUP = "connect-c"
 CLIENT_BYTES, BROKER_BYTES = 20_000, 15_000

@@ -42,7 +42,9 @@ class World:
         self.busy = 0  # puts that still fail for the sink's own sake
         self.flaky: dict[Place, int] = {}  # how often a record's transform still fails
         self.unflushable = 0  # flushes of the sink that still fail
-        self.blamed: set[Place] = set()  # records that were put alone when the sink was busy: none of it may be theirs
+        self.blamed: set[Place] = (
+            set()
+        )  # records that may be errors because the sink was busy: put alone, or with others
         self.delivered: set[Place] = set()
         self.letters: list[Place] = []
         self.errors: list[tuple[Place, int]] = []  # of the letters: the record, and the stage it failed at
@@ -151,8 +153,8 @@ class WorldSink(Sink):
         self.world.act()
         if self.world.busy:
             self.world.busy -= 1
-            if len(records) == 1:
-                self.world.blamed.add(tuple(records[0].value["place"]))
+            if len(records) == 1 or not self.put_is_idempotent:
+                self.world.blamed |= {tuple(one.value["place"]) for one in records}
             raise RetriableError("busy")
         rejected = [RecordError(n, ValueError("no")) for n, one in enumerate(records) if one.value["kind"] == REJECT]
         if rejected:

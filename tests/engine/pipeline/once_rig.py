@@ -107,10 +107,14 @@ def written(kafka: FakeKafka, sink: str) -> list[str]:
 
 
 def letters(kafka: FakeKafka, stages: Sequence[Stage]) -> list[tuple[str, int, int]]:
-    """The dead letters a read_committed reader sees: the node of the error, the record's partition and offset."""
+    """The dead letters a read_committed reader sees: the node of the error, the record's partition and offset.
+
+    Those of the consumer are left out: they concern no record, and no node."""
     found = []
     for one in kafka.read("dlq"):
         body = orjson.loads(one.value or b"null")
+        if body["stages"][body["index"]]["type"] == "KAFKA_CONSUME":
+            continue
         original = body.get("original_record") or {}
         stage = stages[body["index"]]
         found.append((stage.name or str(stage.type), original.get("partition", -1), original.get("offset", -1)))

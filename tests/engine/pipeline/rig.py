@@ -35,6 +35,7 @@ STAGES = (
     Stage(StageType.VALUE_CONVERTER, "Json"),
     Stage(StageType.TRANSFORMATION, "Test"),
     Stage(StageType.TASK_PUT, "Sink"),
+    Stage(StageType.KAFKA_CONSUME, "KafkaConsumer"),
 )
 
 
@@ -135,7 +136,7 @@ class Rig:
             reporters=[] if dead_letters or letters else [self.reporter],
             dead_letters=self.letters or (self.reporter if dead_letters else None), patience_ms=lambda _: patience_ms,
             handlers=handler
-            and dict.fromkeys(range(len(STAGES)), named_handler("test", HandlerRole.PROCESSING, handler)),
+            and dict.fromkeys(range(len(STAGES) - 1), named_handler("test", HandlerRole.PROCESSING, handler)),
         )  # fmt: skip
         self.producer = outcome_producer or Producer()  # of the outcome topic
         self.opened = 0  # how often it was

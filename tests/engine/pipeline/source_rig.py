@@ -55,6 +55,7 @@ class SourceRig:
         patience_ms: int = 1_000_000,
         restarts: int = 0,
         dead_letters: bool = True,
+        reported: bool = True,
         flush_dead_letters: Callable[[], Interrupted | None] = lambda: None,
         handlers: Mapping[int, NamedHandler] | None = None,
     ) -> None:
@@ -68,8 +69,8 @@ class SourceRig:
         )
         guard = guard_for(
             STAGES, self.state, self.clock, retry=retry, tolerance=tolerance, patience_ms=lambda _: patience_ms,
-            handlers=handlers, reporters=[] if dead_letters else [self.reporter],
-            dead_letters=self.reporter if dead_letters else None,
+            handlers=handlers, reporters=[self.reporter] if reported and not dead_letters else [],
+            dead_letters=self.reporter if reported and dead_letters else None,
         )  # fmt: skip
         source.start({}, self.store.position)
         self.task = SourceTask(

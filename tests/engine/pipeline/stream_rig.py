@@ -208,6 +208,7 @@ def stages_of(processors: Mapping[str, Any], sinks: Sequence[str]) -> tuple[Stag
         Stage(StageType.TRANSFORMATION, "Test"),
         *(Stage(StageType.PROCESSOR, "P", name=name) for name in processors),
         *(Stage(kind, "Out", name=name) for name in sinks for kind in ends),
+        Stage(StageType.KAFKA_CONSUME, "KafkaConsumer"),
     )
 
 
@@ -246,10 +247,9 @@ def handlers_of(stages: Sequence[Stage], answers: Mapping[HandlerRole, Any]) -> 
     """Return a stream's default handlers by stage, with these in their place where a role has one."""
     config = parse_connector({"name": "c", "connector.class": "stream", "topics": "t"})
     found = stage_handlers(config, ConnectorKind.STREAM, stages)
-    for index, stage in enumerate(stages):
-        role = found[index].role
-        if role in answers:
-            found[index] = named_handler("test", role, answers[role], _origin(stage))
+    for index, named in tuple(found.items()):
+        if named.role in answers:
+            found[index] = named_handler("test", named.role, answers[named.role], _origin(stages[index]))
     return found
 
 

@@ -10,6 +10,7 @@ import pytest
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.outcome import Failed
 from engine.policy.handlers import Response
+from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record
 from tests.engine.pipeline.rig import Rig, failing_at, rows
@@ -34,7 +35,7 @@ def test_continue_goes_on_however_little_is_tolerated() -> None:
     assert rig.run() is None
     assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 4], [1, 2], 4)
     assert (rig.count("dropped-records-total"), rig.count("records-dead-lettered")) == (2, 2)
-    assert rig.state.stage_dropped == [0, 1, 1, 0]
+    assert rig.state.stage_dropped == [0, 1, 1, 0, 0]
     assert [context.offset for context, *_ in asked.seen] == [1, 2]
 
 
@@ -50,12 +51,31 @@ def test_nothing_behind_a_record_that_the_handler_will_not_let_go_is_put(sink: S
     assert [record.value for _, record, _ in asked.seen] == [2]
 
 
-def test_a_batch_that_fails_as_a_whole_is_asked_of_nobody() -> None:
-    def away(_: Any) -> None:
-        raise RetriableError("away")
+def away(_: Any) -> None:
+    raise RetriableError("away")
+
+
+def test_a_handler_is_asked_about_each_record_of_a_put_that_stays_retriable() -> None:
+    asked = Asked()
+    rig = Rig(rows(b"1", b"2"), sink=Sink(away), retry=RetryPolicy(1), handler=asked, tolerance=TolerancePolicy())
+    assert rig.run() is None
+    assert ([record.value for _, record, _ in asked.seen], rig.reporter.offsets) == ([1, 2], [0, 1])
+    assert (rig.sink.puts, rig.committed()) == ([2, 2], 2)
+
+
+def test_a_handler_that_says_fail_to_a_record_of_a_put_is_asked_about_no_other() -> None:
+    asked = Asked(Response.FAIL)
+    end = Rig(rows(b"1", b"2"), sink=Sink(away), handler=asked).run()
+    assert isinstance(end, Failed)
+    assert (len(asked.seen), "test returned FAIL" in end.message) == (1, True)
+
+
+def test_a_batch_that_fails_with_a_plain_exception_is_asked_of_nobody() -> None:
+    def broken(_: Any) -> None:
+        raise ValueError("no table")
 
     asked = Asked()
-    assert isinstance(Rig(rows(b"1", b"2"), sink=Sink(away), handler=asked).run(), Failed)
+    assert isinstance(Rig(rows(b"1", b"2"), sink=Sink(broken), handler=asked).run(), Failed)
     assert asked.seen == []
 
 

@@ -15,12 +15,16 @@ from engine.record.stage import StageType
 from tests.engine.pipeline.rig import Rig, flaky, refusing, rows
 from tests.fakes import Clock, Consumer, Sink, raw
 
+NONE = TolerancePolicy(0, 0)
+
 
 def test_a_parked_put_goes_on_counting_though_its_batch_begins_with_another_record() -> None:
     first = Rig([raw(0, b"1", partition=1)], sink=Sink(flaky(9)), retry=RetryPolicy(1), patience_ms=100)
     assert first.run() == Interrupted(first.clock.now_ms() + 300)
     records = [raw(0, b"1", partition=1), raw(0, b"2")]
-    again = Rig(records, sink=Sink(flaky(9)), retry=RetryPolicy(1), group=first.consumer.group, patience_ms=100)
+    again = Rig(
+        records, sink=Sink(flaky(9)), retry=RetryPolicy(1), group=first.consumer.group, patience_ms=100, tolerance=NONE
+    )
     assert isinstance(again.run(), Failed)
     assert again.sink.puts == [2]
 
@@ -53,10 +57,43 @@ def test_nothing_behind_an_untolerated_put_error_is_delivered() -> None:
     assert (rig.sink.delivered, rig.committed(), rig.reporter.offsets) == ([1], 1, [1])
 
 
+def broken(_: Any) -> None:
+    raise ValueError("no table")
+
+
 def test_a_sink_that_names_no_record_and_is_not_idempotent_fails_the_task() -> None:
-    rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(99)), retry=RetryPolicy(1))
+    """Nobody knows which of the records were written, so stopping is the only safe answer."""
+    rig = Rig(rows(b"1", b"2"), sink=Sink(broken), retry=RetryPolicy(1))
     assert isinstance(rig.run(), Failed)
-    assert (rig.sink.delivered, rig.count("records-consumed"), rig.reporter.offsets) == ([], 0, [])
+    assert (rig.sink.delivered, rig.count("records-consumed"), rig.count("total-record-errors")) == ([], 0, 1)
+
+
+def test_a_put_that_stays_retriable_is_an_error_of_each_of_its_records() -> None:
+    rig = Rig(rows(b"1", b"{", b"2"), sink=Sink(flaky(3)), retry=RetryPolicy(2))
+    assert rig.run() is None
+    assert (rig.sink.puts, rig.reporter.offsets, rig.committed()) == ([2, 2, 2], [0, 1, 2], 3)
+    (first, origin), _, (last, _) = rig.reporter.reports
+    assert (first.stage.type, first.attempt, first.elapsed_ms, origin.offset) == (StageType.TASK_PUT, 2, 900, 0)
+    assert (last.message, rig.count("total-record-errors"), rig.count("records-dead-lettered")) == ("busy", 3, 3)
+    rig.consumer.append(raw(3, b"4"))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.committed()) == ([4], 4)
+
+
+def test_a_put_that_stays_retriable_fails_the_task_where_a_limit_is_exceeded() -> None:
+    rig = Rig(rows(b"1", b"2", b"3"), sink=Sink(flaky(99)), tolerance=TolerancePolicy(1, -1))
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert end.message.startswith("Tolerance exceeded: TASK_PUT (Sink) failed on t-0 at offset 1")
+    assert (rig.reporter.offsets, rig.committed(), rig.count("records-dead-lettered")) == ([0, 1], 1, 1)
+
+
+def test_a_put_that_stays_retriable_fails_the_task_as_a_whole_if_nothing_is_tolerated() -> None:
+    rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(99)), retry=RetryPolicy(1), tolerance=NONE)
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert end.message.startswith("TASK_PUT (Sink) could not put the batch of 2 records")
+    assert (rig.reporter.offsets, rig.count("total-record-errors"), rig.committed()) == ([0, 1], 1, 0)
 
 
 def test_an_idempotent_sink_is_bisected() -> None:
@@ -76,17 +113,42 @@ def test_errors_are_decided_in_the_order_of_the_records() -> None:
     assert rig.reporter.offsets == [0, 2, 3]
 
 
-def test_a_put_that_fails_without_a_guilty_record_is_logged_and_not_dead_lettered() -> None:
-    def broken(_: Any) -> None:
-        raise ValueError("no table")
-
-    logged = Rig(rows(b"1"), sink=Sink(broken), dead_letters=False)
-    assert isinstance(logged.run(), Failed)
-    assert (logged.reporter.offsets, logged.count("total-failures-logged")) == ([0], 1)
-    lettered = Rig(rows(b"1"), sink=Sink(broken))
-    end = lettered.run()
+def test_a_batch_that_fails_the_task_is_logged_once_with_its_coordinates() -> None:
+    rig = Rig(rows(b"1", b"2"), sink=Sink(broken), dead_letters=False)
+    end = rig.run()
     assert isinstance(end, Failed)
-    assert (end.context.stage.type, lettered.reporter.offsets) == (StageType.TASK_PUT, [])
+    assert (
+        end.message
+        == "TASK_PUT (Sink) could not put the batch of 2 records from t-0 at offset 0 to t-0 at offset 1: no table"
+    )
+    assert (rig.reporter.offsets, rig.count("total-failures-logged")) == ([0], 1)
+
+
+def test_each_record_of_a_batch_that_fails_the_task_has_a_dead_letter() -> None:
+    rig = Rig(rows(b"1", b"{", b"2"), sink=Sink(broken))
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert rig.reporter.offsets == [0, 2]
+    assert [(context.record.value, context.original.value) for context, _ in rig.reporter.reports] == [
+        (1, b"1"), (2, b"2"),
+    ]  # fmt: skip
+    assert {(context.stage.type, context.message) for context, _ in rig.reporter.reports} == {
+        (StageType.TASK_PUT, "no table")
+    }
+    assert rig.count("total-failures-logged") == 1
+
+
+def test_a_batch_that_fails_again_after_a_restart_has_dead_letters_for_its_new_records_only() -> None:
+    both = [raw(0, b"1"), raw(1, b"2"), raw(0, b"1", partition=1)]
+    first = Rig(both, sink=Sink(broken))
+    assert isinstance(first.run(), Failed)
+    assert len(first.reporter.reports) == 3
+    again = Rig([*both, raw(2, b"3")], sink=Sink(broken), group=first.consumer.group, restarts=1)
+    assert isinstance(again.run(), Failed)
+    assert again.reporter.offsets == [2]
+    mended = Rig([*both, raw(2, b"3")], group=again.consumer.group, restarts=2)
+    assert mended.run() is None
+    assert (mended.reporter.offsets, mended.state.reported) == ([], ())
 
 
 def test_a_bisected_batch_ends_where_an_error_behind_the_guilty_record_fails_the_task() -> None:
@@ -141,11 +203,12 @@ def away(value: int) -> int:
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_a_step_and_a_put_that_park_in_turn_are_both_exhausted(limit: int) -> None:
-    """The step's record is an error at last, and the put, which never succeeds, fails the task."""
+    """Neither succeeds, so both records are errors at last."""
     never, retry = Sink(flaky(10**9)), RetryPolicy(limit)
     options = {"records": rows(b"1", b"2"), "transform": away, "sink": never, "retry": retry}
-    ends = [end for _, end in leases(3 * limit + 6, lambda _: options) if isinstance(end, Failed)]
-    assert "could not put" in ends[0].message
+    reported = [rig.reporter.reports for rig, _ in leases(3 * limit + 6, lambda _: options)]
+    stages = [context.stage.type for reports in reported for context, _ in reports]
+    assert stages[:2] == [StageType.TASK_PUT, StageType.TRANSFORMATION]
 
 
 def test_a_put_goes_on_counting_while_a_step_behind_it_fails_now_and_then() -> None:
@@ -154,13 +217,13 @@ def test_a_put_goes_on_counting_while_a_step_behind_it_fails_now_and_then() -> N
     def options(lease: int) -> dict[str, Any]:
         return {"records": rows(b"1", b"2"), "transform": flaky(lease % 2), "sink": never, "retry": retry}
 
-    assert any(isinstance(end, Failed) for _, end in leases(20, options))
+    assert any(rig.reporter.offsets for rig, _ in leases(20, options))
 
 
 def test_a_put_counts_though_a_step_that_succeeds_now_was_parked_before() -> None:
     never, retry = Sink(flaky(10**9)), RetryPolicy(3)
     options = {"records": rows(b"1"), "transform": flaky(1), "sink": never, "retry": retry}
-    assert any(isinstance(end, Failed) for _, end in leases(10, lambda _: options))
+    assert any(rig.reporter.offsets for rig, _ in leases(10, lambda _: options))
 
 
 def test_a_step_goes_on_counting_while_puts_of_other_records_fail_now_and_then() -> None:
@@ -175,7 +238,7 @@ def test_a_step_goes_on_counting_while_puts_of_other_records_fail_now_and_then()
 
 
 def test_a_failed_batch_is_told_without_a_record_since_none_is_known_to_be_guilty() -> None:
-    end = Rig(rows(b"1", b"2"), sink=Sink(flaky(99))).run()
+    end = Rig(rows(b"1", b"2"), sink=Sink(broken)).run()
     assert isinstance(end, Failed)
     assert (end.context.original, end.context.record) == (None, None)
 

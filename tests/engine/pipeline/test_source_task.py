@@ -11,7 +11,8 @@ from engine.policy.handler_calls import named_handler
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.record.record import Record
+from engine.record.record import Punctuation, Record
+from engine.record.stage import StageType
 from engine.reporting.metrics import is_balanced
 from tests.engine.pipeline.rig import failing_at
 from tests.engine.pipeline.source_rig import SourceRig
@@ -133,24 +134,59 @@ def test_a_poll_that_stays_away_is_tolerated_as_an_error_of_no_record() -> None:
     rig = SourceRig(Source(3, trouble=times(1, RetriableError("busy"))))
     assert rig.task.step(0) is None
     assert rig.count("total-record-errors") == 1
-    assert rig.reporter.reports == []
+    [(context, origin)] = rig.reporter.reports
+    assert (context.record, context.original, type(origin)) == (None, None, Punctuation)
+    assert (context.stage.type, context.message) == (StageType.TASK_POLL, "busy")
+    assert rig.count("total-failures-logged") == 1
     assert rig.run() is None
     assert rig.written() == [0, 1, 2]
     assert is_balanced(rig.state.metrics)
+
+
+def test_a_tolerated_poll_that_nothing_else_tells_of_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Only with no dead letter topic and without `errors.log.enable`."""
+    rig = SourceRig(Source(3, trouble=times(1, RetriableError("busy"))), reported=False)
+    assert rig.run() is None
+    assert [(row.levelname, row.getMessage()) for row in caplog.records] == [
+        (
+            "WARNING",
+            (
+                "c-0: TASK_POLL (Source) failed without a record, and the error was tolerated: "
+                "engine.errors.RetriableError: busy"
+            ),
+        )
+    ]
+    caplog.clear()
+    for dead_letters in (True, False):
+        SourceRig(Source(3, trouble=times(1, RetriableError("busy"))), dead_letters=dead_letters).run()
+    assert caplog.records == []
+
+
+def test_a_poll_that_fails_at_each_start_has_one_dead_letter_until_it_succeeds() -> None:
+    rig = SourceRig(Source(3, trouble=times(9, KeyError("oops"))))
+    for restarts in (1, 2):
+        assert isinstance(rig.run(), Failed)
+        source = Source(3, trouble=times(9, KeyError("oops")))
+        rig = SourceRig(source, store=rig.store, reporter=rig.reporter, restarts=restarts)
+    assert len(rig.reporter.reports) == 1
+    mended = SourceRig(Source(3), store=rig.store, reporter=rig.reporter, restarts=3)
+    assert mended.run() is None
+    assert mended.state.reported == ()
 
 
 def test_a_poll_that_is_not_tolerated_fails_the_task() -> None:
     rig = SourceRig(Source(3, trouble=times(9, RetriableError("busy"))), tolerance=NONE_TOLERATED)
     end = rig.run()
     assert isinstance(end, Failed)
-    assert end.message == "Tolerance exceeded: Source could not be polled: busy"
+    assert end.message == "Tolerance exceeded: TASK_POLL (Source) failed on a poll: busy"
+    assert len(rig.reporter.reports) == 1
 
 
 def test_a_poll_that_is_broken_is_neither_tried_again_nor_tolerated() -> None:
     rig = SourceRig(Source(3, trouble=times(1, KeyError("oops"))), retry=RetryPolicy(limit=9))
     end = rig.run()
     assert isinstance(end, Failed)
-    assert end.message.startswith("Not tolerable: Source could not be polled")
+    assert end.message.startswith("Not tolerable: TASK_POLL (Source) failed on a poll")
     assert rig.clock.waits == []
 
 
@@ -172,7 +208,7 @@ def test_a_source_that_answers_with_anything_else_fails_its_task(polled: Any) ->
     source.poll = lambda: polled  # type: ignore[method-assign] # of a fake
     end = SourceRig(source).run()
     assert isinstance(end, Failed)
-    assert "could not be polled" in end.message
+    assert "TASK_POLL (Source) failed on a poll" in end.message
 
 
 def test_a_source_may_answer_with_none() -> None:

@@ -16,6 +16,7 @@ from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record, TopicPartition
 from engine.steps.processors import ProcessorContext
+from engine.steps.schedules import PunctuationType
 from tests.engine.pipeline.rig import rows
 from tests.engine.pipeline.stream_rig import NODE, Asked, DyingIn, StreamRig, passing, raising_at
 from tests.fakes import BatchingProducer, Clock, Producer
@@ -118,9 +119,15 @@ def trouble_when(what: str, rig: StreamRig, trouble: Callable[[], None]) -> None
         rig.clock.time_ms += 1_000
 
 
-@pytest.mark.parametrize(("what", "failure"), [("polled", "the poll failed"), ("committed", "the commit failed")])
+@pytest.mark.parametrize(
+    ("what", "failure", "wait_ms"),
+    [
+        ("polled", "the consumer's poll failed", 300),
+        ("committed", "the commit failed; next attempt in 1000 ms", 1_000),
+    ],
+)
 def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
-    what: str, failure: str, caplog: pytest.LogCaptureFixture
+    what: str, failure: str, wait_ms: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen: list[Any] = []
 
@@ -137,8 +144,8 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
 
     trouble_when(what, rig, away)
     assert rig.task.step(0) is None
-    assert f"{failure}; next attempt in 1000 ms: RetriableError: _TRANSPORT" in caplog.text
-    assert rig.clock.waits == [1_000]
+    assert f"{failure}: RetriableError: _TRANSPORT" in caplog.text
+    assert rig.clock.waits == [wait_ms]
     assert rig.run() is None
     assert (seen, rig.written(), rig.committed()) == ([1, 2], ["1", "2"], 2)
 
@@ -152,8 +159,50 @@ def test_a_stop_request_is_honoured_while_the_brokers_are_away(what: str) -> Non
 
     trouble_when(what, rig, away)
     while (end := rig.task.step(0)) is None:
-        assert len(rig.clock.waits) < 4
-    assert (end, rig.clock.waits, rig.committed()) == (Interrupted(None), [1_000] * len(rig.clock.waits), 0)
+        assert len(rig.clock.waits) < 9
+    assert (end, rig.clock.now_ms(), rig.committed()) == (Interrupted(None), 1_003_500, 0)
+    assert max(rig.clock.waits) <= 1_000
+
+
+def away(*_: Any) -> None:
+    raise RetriableError("_TRANSPORT")
+
+
+@pytest.mark.parametrize("tolerance", [None, TolerancePolicy(0, 0)])
+def test_polls_that_fail_are_bound_by_the_retries_and_punctuations_go_on_meanwhile(
+    tolerance: TolerancePolicy | None,
+) -> None:
+    ticks: list[int] = []
+
+    def init(context: ProcessorContext) -> None:
+        context.schedule(500, PunctuationType.WALL_CLOCK_TIME, ticks.append)
+
+    rig = StreamRig(
+        rows(b"1"), {"a": passing()}, NODE, retry=RetryPolicy(4, 2_000), init=init, tolerance=tolerance,
+    )  # fmt: skip
+    rig.consumer.on_poll = away
+    while (end := rig.task.step(0)) is None:
+        assert len(rig.clock.waits) < 30
+    assert isinstance(end, Failed)
+    assert end.message == "Tolerance exceeded: KAFKA_CONSUME (KafkaConsumer) failed on a poll: _TRANSPORT"
+    assert (rig.count("total-record-failures"), rig.count("total-retries")) == (5, 4)
+    assert rig.clock.now_ms() == 1_000_000 + 300 + 600 + 1_200 + 2_000
+    assert len(ticks) == 8
+
+
+def test_a_stream_whose_failed_poll_is_tolerated_goes_on_with_its_memory() -> None:
+    rig = StreamRig(rows(b"1"), {"a": passing()}, NODE, retry=RetryPolicy(1), tolerance=TolerancePolicy(-1, -1))
+    left = [away] * 2
+
+    def twice() -> None:
+        if left:
+            left.pop()()
+
+    rig.consumer.on_poll = twice
+    assert rig.task.step(0) is None
+    assert rig.run() is None
+    assert (rig.written(), rig.committed(), rig.count("total-record-errors")) == (["1"], 1, 1)
+    assert rig.task.figures().stage_failures["8:KAFKA_CONSUME:KafkaConsumer"] == 2
 
 
 def test_errors_of_processing_and_of_writing_count_together_before_anything_behind_them_is_written() -> None:

@@ -19,9 +19,10 @@ def test_any_exception_of_a_step_is_tried_again_and_tolerable(stage: StageType) 
 
 
 @pytest.mark.parametrize("stage", STEPS)
-def test_with_retriable_only_marked_failures_of_a_step_are_tried_again(stage: StageType) -> None:
-    assert classify(stage, ValueError(), "retriable") == Classification(retry=False, tolerate=True)
-    assert classify(stage, RetriableError(), "retriable") == Classification(retry=True, tolerate=True)
+@pytest.mark.parametrize("named", [(), ("retriable",)])
+def test_by_default_only_retriable_failures_of_a_step_are_tried_again(stage: StageType, named: tuple[str, ...]) -> None:
+    assert classify(stage, ValueError(), *named) == Classification(retry=False, tolerate=True)
+    assert classify(stage, RetriableError(), *named) == Classification(retry=True, tolerate=True)
 
 
 @pytest.mark.parametrize("stage", OTHERS)

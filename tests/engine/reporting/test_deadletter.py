@@ -153,7 +153,7 @@ def test_only_letters_that_failed_are_produced_again() -> None:
     assert [record[1] for record in letters.written()] == [b"k", b"k", b"second"]
     assert letters.clock.waits == [300, 600]
     assert letters.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] == 3
-    assert letters.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] == 2
+    assert letters.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] == 0
     assert letters.metrics[Metric.TOTAL_RETRIES] == 2
 
 
@@ -164,6 +164,19 @@ def test_a_letter_that_can_not_be_written_fails_the_task_when_its_retries_are_ex
     with pytest.raises(ProduceFailed):
         letters.reporter.flush()
     assert (letters.clock.waits, letters.producer.records) == ([300, 600], [])
+
+
+@pytest.mark.parametrize(("failing", "written"), [([{0, 1}, {0, 1}, {0, 1}], 1), ([{0, 1}, {1}, {0}], 2)])
+def test_letters_that_could_not_be_written_are_counted_once_and_not_for_each_try(
+    failing: list[set[int]], written: int
+) -> None:
+    letters = Letters(retry=RetryPolicy(2))
+    letters.producer.fail_next, letters.producer.retriable = failing, True
+    letters.report(raw(1), raw(2), raw(3))
+    with pytest.raises(ProduceFailed):
+        letters.reporter.flush()
+    assert letters.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] == 3 - written
+    assert letters.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] == written
 
 
 def test_a_letter_that_the_broker_will_never_take_is_not_tried_again() -> None:

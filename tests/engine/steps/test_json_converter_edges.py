@@ -166,10 +166,29 @@ def test_a_map_with_a_crowd_of_decimal_keys_of_one_hash_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b'"\xc0\x80"', b'"\xc1\x81"', b'"\xe0\x80\x80"', b'"\xf4\x90\x80\x80"', b'"\xf5\x80\x80\x80"']
-)
-def test_overlong_utf8_is_refused_where_kafka_connect_reads_it(data: bytes) -> None:
+    "data",
+    [
+        b'"\xc0\x80"', b'"\xc1\x81"', b'"\xe0\x80\x80"', b'"\xf4\x90\x80\x80"', b'"\xf4\xbf\xbf\xbf"',
+        b'"\xf5\x80\x80\x80"',
+    ],
+)  # fmt: skip
+def test_overlong_utf8_and_text_beyond_unicode_are_refused_where_kafka_connect_reads_it(data: bytes) -> None:
     with pytest.raises(ConversionError, match="not valid JSON"):
+        plain().to_connect("t", data)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b'{"id":"abc\xff"}', "byte 0xFF at offset 10 is not valid UTF-8"),
+        ('{"é":"'.encode() + b'\xf4\xbf\xbf\xbf"}', "byte 0xF4 at offset 7 is not valid UTF-8"),
+        (b"\xff", "byte 0xFF at offset 0 is not valid UTF-8"),
+        (b'\x00"\x00', "byte 0x00 at offset 2 is not valid UTF-16-BE"),
+        (b'\xef\xbb\xbf"\xff"', "byte 0xFF at offset 4 is not valid UTF-8"),
+    ],
+)
+def test_a_byte_that_is_no_text_is_named_with_its_offset(data: bytes, why: str) -> None:
+    with pytest.raises(ConversionError, match=why):
         plain().to_connect("t", data)
 
 

@@ -9,6 +9,7 @@ from engine.config.options import Option
 from engine.errors import ConfigError
 from engine.leases import ConnectorKind
 from engine.record.record import Record
+from engine.record.stage import Stage, StageType
 from engine.tasks.plan import ConnectorPlan
 from tests.support.permissions import open_worker
 
@@ -51,6 +52,16 @@ def test_a_stream_has_a_stage_for_each_node_with_its_name_in_the_order_of_the_to
         "KAFKA_PRODUCE:out",
     ]
     assert made.stages[3].config == {"time": "STREAM_TIME"}
+
+
+def test_the_consumer_of_a_sink_and_of_a_stream_is_guarded_behind_the_stages_of_records() -> None:
+    made = plan(consumer__override__fetch__min__bytes="9")
+    assert made.guarded_stages[:-1] == made.stages
+    assert made.guarded_stages[-1] == Stage(StageType.KAFKA_CONSUME, "KafkaConsumer", {"fetch.min.bytes": "9"})
+    sink = validate({"name": "s", "connector.class": "FileStreamSink", "file": "/f", "topics": "t"}, WORKER)
+    assert [stage.type for stage in sink.guarded_stages[-2:]] == [StageType.TASK_PUT, StageType.KAFKA_CONSUME]
+    source = validate({"name": "s", "connector.class": "FileStreamSource", "file": "/f", "topic": "t"}, WORKER)
+    assert source.guarded_stages == source.stages
 
 
 class Secretive:

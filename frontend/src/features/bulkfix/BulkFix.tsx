@@ -126,6 +126,8 @@ function ChangePanel({
   const body = { selection: selection.id, kind, program: allowed && settled === program ? program : "" };
   const preview = useBulkPreview(body);
   const blank = program.trim() === "";
+  // A window that becomes too narrow to edit keeps the program, but nothing is previewed.
+  const previewing = allowed && tab !== "file";
   const current = !blank && settled === program && !preview.isPlaceholderData ? preview : null;
   const shown = blank || current?.isError ? undefined : preview.data;
   const { data: fields } = useSelectionFields(selection.id, reads);
@@ -200,11 +202,11 @@ function ChangePanel({
               {tab !== "file" && <ProgramTemplates enabled={reads} kind={kind} program={program} onUse={use} />}
               <ProgramHistory selection={selection.id} enabled={reads} program={program} onUse={use} />
             </div>
-            {shown && tab !== "file" && (
+            {shown && previewing && (
               <PreviewSummary preview={shown} many={selection.count} old={!current} onReplacePath={replacePath} />
             )}
           </Panel>
-          {tab !== "file" && !current?.isError && <PreviewPanel preview={shown} blank={blank} old={!current} />}
+          {previewing && !current?.isError && <PreviewPanel preview={shown} blank={blank} old={!current} />}
           {tab !== "file" && (
             <MakeDrafts
               key={`${kind} ${program}`}

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import type { Connector } from "../../api/types";
 import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
@@ -19,7 +19,7 @@ const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
 };
 
 export function ConnectorActions({ connector, reachable }: { connector: Connector; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState<ConnectorAct | null>(null);
   const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable";
@@ -36,12 +36,14 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
       <ConfirmDialog
         open={asking !== null}
         title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
+        inputLabel="Reason"
+        required
         confirmLabel={asking ? WORDS[asking].yes : ""}
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(null), act.reset())}
-        onConfirm={() =>
-          asking && act.mutate({ name: connector.name, act: asking }, { onSuccess: () => setAsking(null) })
+        onConfirm={(reason) =>
+          asking && act.mutate({ name: connector.name, act: asking, reason }, { onSuccess: () => setAsking(null) })
         }
       >
         {asking && WORDS[asking].says}
@@ -51,7 +53,7 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
 }
 
 export function RestartTask({ name, task, reachable }: { name: string; task: number; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState(false);
   return (
@@ -66,11 +68,15 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
       <ConfirmDialog
         open={asking}
         title={`Restart task ${task} of ${name}`}
+        inputLabel="Reason"
+        required
         confirmLabel="Restart"
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(false), act.reset())}
-        onConfirm={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
+        onConfirm={(reason) =>
+          act.mutate({ name, act: "restart", task, reason }, { onSuccess: () => setAsking(false) })
+        }
       >
         It continues from its committed offsets, and its error tolerance counts reset.
       </ConfirmDialog>

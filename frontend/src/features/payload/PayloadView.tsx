@@ -1,4 +1,5 @@
-import { useMemo, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import type { RecordField } from "../../api/replayTypes";
 import type { ParseError, Payload } from "../../api/types";
 import { prettyLines, cells, fromBase64, nearStart, wrappedLines, type Cell, type Line } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
@@ -10,6 +11,7 @@ import styles from "./Payload.module.css";
 
 const WIDTH = 100;
 const LINES = 300;
+const NO_FIELDS: RecordField[] = [];
 
 /** A payload as text with byte offsets; the byte where parsing stopped is marked. */
 export function PayloadView({
@@ -17,6 +19,7 @@ export function PayloadView({
   part,
   href,
   missing,
+  marks = NO_FIELDS,
 }: {
   payload: Payload;
   /** The name of the payload in sentences. */
@@ -25,6 +28,8 @@ export function PayloadView({
   href: string;
   /** The reason why its bytes are unknown. */
   missing?: ReactNode;
+  /** The fields that the error names. */
+  marks?: RecordField[];
 }) {
   const [folded, setFolded] = useState(true);
   const [limit, setLimit] = useState(LINES);
@@ -66,7 +71,7 @@ export function PayloadView({
       </div>
       <div className={styles.bytes} data-testid="bytes" role="group" tabIndex={0} aria-label={`Text of the ${part}`}>
         {lines.slice(0, limit).map((line) => (
-          <TextLine key={line.at} line={line} error={error} near={near} size={payload.size ?? 0} />
+          <TextLine key={line.at} line={line} error={error} near={near} named={marks} size={payload.size ?? 0} />
         ))}
         {lines.length > limit && (
           <div className={styles.more}>
@@ -91,16 +96,32 @@ export function PayloadView({
   );
 }
 
-function TextLine({ line, error, near, size }: { line: Line; error: ParseError | null; near: number; size: number }) {
+interface TextLineProps {
+  line: Line;
+  error: ParseError | null;
+  near: number;
+  /** The fields that the error names. */
+  named: readonly RecordField[];
+  size: number;
+}
+
+function TextLine({ line, error, near, named, size }: TextLineProps) {
+  const own = useRef<HTMLDivElement>(null);
+  const isNamed = named.some(({ start }) => start !== null && line.at <= start && start < (line.cells.at(-1)?.at ?? 0));
+  useEffect(() => {
+    // Scroll inside the text only: the page stays where it is.
+    const box = own.current?.parentElement;
+    if (isNamed && box && own.current) box.scrollTop = own.current.offsetTop - box.offsetTop - box.clientHeight / 2;
+  }, [isNamed]);
   const last = line.cells.at(-1);
   const end = (last?.at ?? 0) + (last?.length ?? 0);
   const here = error !== null && (error.byte < end || (error.byte >= size && end >= size)) && error.byte >= line.at;
   return (
     <>
-      <div className={styles.line}>
+      <div className={styles.line} ref={own}>
         <i>{line.at}</i>
         <span style={{ paddingLeft: `${line.indent * 2}ch` }}>
-          {pieces(line.cells, error?.byte ?? null, near).map(({ kind, text }, index) =>
+          {pieces(line.cells, error?.byte ?? null, near, named).map(({ kind, text }, index) =>
             kind === "" ? (
               text
             ) : (
@@ -133,6 +154,7 @@ function pieces(
   all: readonly Cell[],
   error: number | null,
   near: number,
+  named: readonly RecordField[],
 ): { kind: "" | "hit" | "near" | "invalid"; text: string }[] {
   const out: { kind: "" | "hit" | "near" | "invalid"; text: string }[] = [];
   for (const cell of all) {
@@ -141,7 +163,8 @@ function pieces(
         ? "hit"
         : cell.invalid
           ? "invalid"
-          : error !== null && cell.at >= near && cell.at < error
+          : (error !== null && cell.at >= near && cell.at < error) ||
+              named.some(({ start, end }) => start !== null && end !== null && start <= cell.at && cell.at < end)
             ? "near"
             : "";
     const last = out.at(-1);

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { bytesUrl } from "../../api/deadLetters";
+import { useRecordFields } from "../../api/fixes";
 import type { DeadLetter, Payload } from "../../api/types";
 import { bytes } from "../../lib/format";
 import { TabRow } from "../../ui/TabRow";
@@ -8,13 +9,15 @@ import { WithheldNotice } from "../../ui/WithheldNotice";
 import { HeaderTable } from "../payload/HeaderTable";
 import { PayloadView } from "../payload/PayloadView";
 import { RawBytes } from "../payload/RawBytes";
+import { MissingBytes } from "./MissingBytes";
 import styles from "./Record.module.css";
 
 /** Tabs for the value, key, headers, error and raw bytes of a dead letter. */
 export function PayloadTabs({ letter }: { letter: DeadLetter }) {
   const [tab, setTab] = useState("value");
+  const named = useRecordFields(letter.id).data?.results;
   return (
-    <Panel label="Bytes">
+    <Panel label="Bytes" className={styles.gap}>
       <TabRow
         inset
         value={tab}
@@ -36,6 +39,7 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
           payload={letter[tab]}
           part={tab === "context" ? "dead letter" : tab}
           href={bytesUrl(letter.id, tab)}
+          {...(tab === "value" && named && { marks: named })}
           missing={<MissingBytes letter={letter} part={tab} />}
         />
       )}
@@ -50,25 +54,6 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
         ))}
       {tab === "raw" && <LetterRawBytes letter={letter} />}
     </Panel>
-  );
-}
-
-/** The reason why the bytes of a dead letter's payload are unknown. */
-function MissingBytes({ letter, part }: { letter: DeadLetter; part: string }) {
-  if (letter.source)
-    return (
-      <Notice title={`There are no bytes of the ${part}`}>
-        A source connector read the record: what is known of it stands under Source record.
-      </Notice>
-    );
-  if (letter.original === "forbidden")
-    return <Notice title={`The ${part} was not fetched: not allowed`}>{letter.not_allowed}</Notice>;
-  return (
-    <Notice title={`The ${part} is not known`}>
-      {letter.original === "expired"
-        ? "The dead letter only points to it, and Kafka no longer keeps it."
-        : "The dead letter does not carry it."}
-    </Notice>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { useMaySend } from "../../api/health";
+import { useMayUseKafka } from "../../api/health";
 import { useRecheckPlan, useReplayAct } from "../../api/replays";
 import type { Replay, ReplayOptions } from "../../api/replayTypes";
 import { count, dateTime, plural } from "../../lib/format";
@@ -32,7 +32,7 @@ const PLAN_MAX_AGE_MS = 15 * 60_000;
 /** The page of a replay that was planned and not started. */
 export function PlannedReplay({ replay }: { replay: Replay }) {
   const { zone } = useZone();
-  const may = useMaySend();
+  const may = useMayUseKafka();
   const again = useRecheckPlan(replay.id);
   const act = useReplayAct(replay.id);
   const [changedOptions, setChangedOptions] = useState<ReplayOptions | null>(null);

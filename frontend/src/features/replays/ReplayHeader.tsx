@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { Link } from "react-router";
-import { useMaySend } from "../../api/health";
+import { useMayUseKafka } from "../../api/health";
 import { useReplayAct, type ReplayAct } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import { count, dateTime, plural, quoted } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { replayName, selectionName } from "../../lib/naming";
@@ -86,8 +86,8 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
 
 /** Buttons to pause, resume, cancel and change the speed; the result appears below them. */
 function ReplayControls({ replay }: { replay: Replay }) {
-  const may = useMayWrite();
-  const send = useMaySend();
+  const may = useMayAct();
+  const send = useMayUseKafka();
   const act = useReplayAct(replay.id);
   const [asking, setAsking] = useState(false);
   const [passing, setPassing] = useState(false);

@@ -126,6 +126,7 @@ def test_a_group_that_is_seen_to_read_the_topic_is_named_before_one_that_is_not_
 @pytest.mark.parametrize("name", [G, f"connect-{CONNECTOR}"])
 def test_the_group_itself_and_the_engines_are_no_other_writers(observe: Observe, hide: Hide, name: str) -> None:
     world = observe()
+    world.engine.add(CONNECTOR, {"topics": "another"})
     hide(world, name=name)
     assert looked_at(world) == "passed(observed)"
 

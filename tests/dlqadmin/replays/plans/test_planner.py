@@ -57,6 +57,22 @@ def test_a_plan_says_what_goes_where(operator: User) -> None:
     assert set(replay.items.values_list("state", "watched")) == {("planned", "usgs-to-sql")}
 
 
+@pytest.mark.parametrize(
+    ("codec", "words"),
+    [
+        (None, "written without compression"),
+        ("producer", "written without compression"),
+        ("uncompressed", "written without compression"),
+        ("gzip", "written as gzip by the topic"),
+    ],
+)
+def test_a_plan_names_the_compression_of_what_it_sends(operator: User, codec: str | None, words: str) -> None:
+    cluster = FakeCluster()
+    cluster.options = {"compression.type": codec} if codec else {}
+    index([letter(1)])
+    assert words in check(plan(operator, cluster), "Target usgs.earthquakes")
+
+
 def test_another_cluster_s_dead_letters_are_never_selected(operator: User) -> None:
     index([letter(1)])
     write([parse_message(letter(2), NOW)], "another", NOW)

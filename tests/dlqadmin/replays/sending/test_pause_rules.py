@@ -8,6 +8,7 @@ from dlqadmin.replays.sending.pause_rules import Go, Lag, OutcomeTally, Passed, 
 
 Decision = Go | Wait | Passed | Stop
 FAILED = "3 of 10 canary records failed again"
+ELEVEN = "11 of 100 canary records failed again"
 
 
 def step(size: int, left: int = 1000, percent: int | None = 10, **tally: int) -> Situation:
@@ -40,7 +41,8 @@ def behind(records: int, size: int | None = None) -> Situation:
         (step(10, passed=8, unknown=2), Stop("2 of 10 canary records have an unknown outcome", is_canary=True)),
         (step(1, unknown=1, percent=None), Stop("1 of 1 canary records has an unknown outcome", is_canary=True)),
         (step(10, passed=8, unknown=1, waiting=1), Wait()),
-        (step(100, waiting=79, passed=17, failed_again=4), Stop("4 of 21 canary records failed again", is_canary=True)),
+        (step(100, waiting=79, passed=17, failed_again=4), Wait()),  # all others may pass
+        (step(100, waiting=69, passed=20, failed_again=11), Stop(ELEVEN, is_canary=True)),
         (step(100, waiting=81, passed=15, failed_again=4), Wait()),  # nineteen
         (step(10, left=0, waiting=3), Wait()),  # there were no more
         (step(10, left=0, passed=3), Passed()),
@@ -48,6 +50,8 @@ def behind(records: int, size: int | None = None) -> Situation:
         (rest(passed=15, failed_again=4), Go()),
         (rest(passed=16, failed_again=4), Stop("4 of 20 records failed again, more than 10 %")),
         (rest(passed=18, failed_again=2), Go()),
+        (rest(waiting=345, failed_again=29), Go()),  # 7.75 %: failures are known before passes
+        (rest(waiting=251, failed_again=29), Stop("29 of 280 records failed again, more than 10 %")),
         (rest(passed=16, failed_again=4, percent=None), Go()),
         (rest(unknown=900), Go()),  # past the canary nobody stops for what is unknown
         (rest(percent=0, passed=19, failed_again=1), Stop("1 of 20 records failed again, more than 0 %")),
