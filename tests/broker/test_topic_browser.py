@@ -65,26 +65,26 @@ def test_a_topic_is_read_from_either_end_page_by_page_without_gap_or_repetition(
     topic: str, as_reader: APIClient
 ) -> None:
     address = f"/api/v1/topics/{topic}/records"
-    newest = as_reader.get(address, {"limit": 5})
+    newest = as_reader.get(address, {"limit": "5"})
     assert places(newest) == [(1, 9), (0, 9), (1, 8), (0, 8), (1, 7)]
     assert (newest.json()["stopped"], newest.json()["read"]) == ("found", 10)
-    older = as_reader.get(address, {"limit": 5, "before": newest.json()["before"]})
+    older = as_reader.get(address, {"limit": "5", "before": newest.json()["before"]})
     assert places(older) == [(0, 7), (1, 6), (0, 6), (1, 5), (0, 5)]
 
     every: list[tuple[int, int]] = []
-    page = as_reader.get(address, {"limit": 7, "start": "oldest"})
+    page = as_reader.get(address, {"limit": "7", "start": "oldest"})
     while found := places(page):
         every += found
-        page = as_reader.get(address, {"limit": 7, "after": page.json()["after"]})
+        page = as_reader.get(address, {"limit": "7", "after": page.json()["after"]})
     assert every == [(partition, minute) for minute in range(10) for partition in (0, 1)]
     assert page.json()["stopped"] == "end"
 
 
 def test_records_are_found_by_offset_time_and_key(topic: str, as_reader: APIClient) -> None:
     address = f"/api/v1/topics/{topic}/records"
-    around = as_reader.get(address, {"partition": 1, "offset": 9})
+    around = as_reader.get(address, {"partition": "1", "offset": "9"})
     assert places(around) == [(1, offset) for offset in range(10)]  # its neighbours before it too
-    since = as_reader.get(address, {"at": "2026-11-18T11:14:40Z", "limit": 3})  # START_MS + 8 minutes
+    since = as_reader.get(address, {"at": "2026-11-18T11:14:40Z", "limit": "3"})  # START_MS + 8 minutes
     assert places(since) == [(0, 8), (1, 8), (0, 9)]
     keyed = as_reader.get(address, {"key": "key-3", "start": "oldest"})
     assert places(keyed) == [(0, 3), (1, 3)]
@@ -120,7 +120,7 @@ def test_a_records_bytes_are_shown_as_they_are(topic: str, as_reader: APIClient)
 def test_content_is_for_payload_readers_and_each_read_is_audited(topic: str, operator: User) -> None:
     viewer = signed_in(person("viewer-2", "viewer"))
     address = f"/api/v1/topics/{topic}/records"
-    row = viewer.get(address, {"limit": 1}).json()["results"][0]
+    row = viewer.get(address, {"limit": "1"}).json()["results"][0]
     assert (row["value"]["withheld"], row["value"]["base64"], row["value"]["size"]) == (True, "", len(VALUE))
     assert row["key"]["withheld"]
     assert viewer.get(address, {"key": "key-3"}).status_code == 403
@@ -129,7 +129,7 @@ def test_content_is_for_payload_readers_and_each_read_is_audited(topic: str, ope
     assert not AuditEntry.objects.filter(action=READ).exists()
 
     reader = signed_in(operator)
-    reader.get(address, {"partition": 1, "key": "key-3", "start": "oldest"})
+    reader.get(address, {"partition": "1", "key": "key-3", "start": "oldest"})
     reader.get(f"/api/v1/topics/{topic}/partitions/0/records/4")
     reader.get(f"/api/v1/topics/{topic}/partitions/0/records/4/bytes")
     entries = AuditEntry.objects.filter(action=READ).order_by("id").values_list("object_type", "object_id", "detail")
@@ -161,7 +161,7 @@ def test_internal_topics_and_those_that_are_not_listed_cannot_be_read(
 def test_a_record_leads_to_its_dead_letter(topic: str, as_reader: APIClient) -> None:
     dead = index_one(letter(0))
     DeadLetter.objects.update(origin_topic=topic, origin_partition=1, origin_offset=4)
-    rows = as_reader.get(f"/api/v1/topics/{topic}/records", {"partition": 1}).json()["results"]
+    rows = as_reader.get(f"/api/v1/topics/{topic}/records", {"partition": "1"}).json()["results"]
     assert {row["offset"]: row["dead_letter"] for row in rows if row["dead_letter"]} == {4: dead.pk}
 
 
