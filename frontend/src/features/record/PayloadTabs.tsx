@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { useRecordFields } from "../../api/fixes";
 import type { DeadLetter, Payload } from "../../api/types";
 import { bytes, plural } from "../../lib/format";
 import { TabRow } from "../../ui/TabRow";
@@ -12,6 +13,7 @@ import styles from "./Record.module.css";
 /** Tabs for the value, key, headers, error and raw bytes of a dead letter. */
 export function PayloadTabs({ letter }: { letter: DeadLetter }) {
   const [tab, setTab] = useState("value");
+  const named = useRecordFields(letter.id).data?.results;
   return (
     <Panel label="Bytes" className={styles.gap}>
       <TabRow
@@ -29,7 +31,7 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
           { value: "raw", label: "Raw hex" },
         ]}
       />
-      {tab === "value" && <PayloadView letter={letter} part="value" />}
+      {tab === "value" && <PayloadView letter={letter} part="value" named={named} />}
       {tab === "key" && <PayloadView letter={letter} part="key" />}
       {tab === "context" && <PayloadView letter={letter} part="context" />}
       {tab === "headers" && <HeaderTable headers={letter.headers} />}

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { bytesUrl } from "../../api/deadLetters";
-import { useRecordFields } from "../../api/fixes";
 import type { RecordField } from "../../api/replayTypes";
 import type { DeadLetter, ParseError, Payload } from "../../api/types";
 import { prettyLines, cells, fromBase64, nearStart, wrappedLines, type Cell, type Line } from "../../lib/bytes";
@@ -16,9 +15,17 @@ const LINES = 300;
 const NO_FIELDS: RecordField[] = [];
 
 /** A payload as text with byte offsets; the byte where parsing stopped is marked. */
-export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value" | "key" | "context" }) {
+export function PayloadView({
+  letter,
+  part,
+  named = NO_FIELDS,
+}: {
+  letter: DeadLetter;
+  part: "value" | "key" | "context";
+  /** The fields of the value that the error names; their bytes are marked. */
+  named?: readonly RecordField[] | undefined;
+}) {
   const payload = letter[part];
-  const named = useRecordFields(letter.id).data?.results ?? NO_FIELDS;
   const [folded, setFolded] = useState(true);
   const [limit, setLimit] = useState(LINES);
   const data = useMemo(() => (payload.base64 ? fromBase64(payload.base64) : new Uint8Array()), [payload.base64]);
@@ -55,7 +62,6 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
     return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
   if (payload.withheld) return <WithheldNotice size={bytes(payload.size)} />;
   const error = payload.parse_error;
-  const marks = part === "value" ? named : [];
   const near = error ? nearStart(data, error.byte) : 0;
   return (
     <>
@@ -77,7 +83,7 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
       </div>
       <div className={styles.bytes} data-testid="bytes" role="group" tabIndex={0} aria-label={`Text of the ${part}`}>
         {lines.slice(0, limit).map((line) => (
-          <TextLine key={line.at} line={line} error={error} near={near} named={marks} size={payload.size ?? 0} />
+          <TextLine key={line.at} line={line} error={error} near={near} named={named} size={payload.size ?? 0} />
         ))}
         {lines.length > limit && (
           <div className={styles.more}>
