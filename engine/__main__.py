@@ -14,19 +14,27 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from getpass import getpass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from engine.assembly.acls import grant_script, required_acls
-from engine.assembly.driver import TopicSourceOffsets, fence_tasks, leader_producer, open_election, task_producer
+from engine.assembly.driver import (
+    TopicSourceOffsets,
+    TransactionLimit,
+    fence_tasks,
+    leader_producer,
+    open_election,
+    task_producer,
+)
 from engine.assembly.mirror_offsets_command import GROUP, ORIGINS, copy_offsets
 from engine.assembly.own_offsets import offsets_copier
 from engine.assembly.task_discovery import watch_of
-from engine.assembly.validation import plan_of_task, secrets_of, validate
+from engine.assembly.validation import check_worker, plan_of_task, secrets_of, validate
 from engine.config.client_names import herder_group, leader_id
+from engine.config.options import Problem
 from engine.config.properties import load_properties
 from engine.config.rest import bracketed
 from engine.config.topic import CONFIG_TOPIC_CONFIG, OFFSETS_TOPIC_CONFIG, TOPIC_CONFIG
@@ -59,6 +67,7 @@ from engine.rest.tls import server_context
 from engine.spark.runner import SparkRunner
 from engine.tasks.clients import COMMITTED_ONLY
 from engine.tasks.plan import ConnectorPlan
+from engine.tasks.transaction_options import check_broker_limit
 
 log = logging.getLogger("engine")
 
@@ -76,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "rehearse":
             return rehearse_here(sys.stdin.buffer)
         worker = parse_worker(load_properties(options.worker) if options.worker else {}, os.environ)
+        check_worker(worker)
         if options.command == "validate":
             return _validate(options.connector, worker)
         if options.command == "acls":
@@ -126,8 +136,8 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _validate(path: Path, worker: WorkerConfig) -> int:
     plan = validate(load_properties(path), worker)
-    for option, value, message in plan.warnings:
-        print(f"warning: {option} = {value}: {message}", file=sys.stderr)
+    for row in (*worker.warnings, *plan.warnings):
+        print(f"warning: {_line(row)}", file=sys.stderr)
     print(f"{path}: no problems")
     return OK
 
@@ -156,15 +166,27 @@ def _mirror_offsets(options: argparse.Namespace, worker: WorkerConfig) -> int:
 
 
 def _print_problems(error: ConfigError) -> None:
-    for option, value, message in error.problems:
-        print(f"{option}: {message}" if value is None else f"{option} = {value}: {message}", file=sys.stderr)
+    for row in error.problems:
+        print(_line(row), file=sys.stderr)
     count = len(error.problems)
     print(f"{count} problem{'' if count == 1 else 's'}", file=sys.stderr)
 
 
-def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
-    """Return the facts that the herder needs about a connector. Raises ConfigError."""
+def _line(row: Problem) -> str:
+    option, value, message = row
+    return f"{option}: {message}" if value is None else f"{option} = {value}: {message}"
+
+
+def examine_connector(
+    properties: Mapping[str, str], worker: WorkerConfig, transaction_max_ms: Callable[[], int | None] = lambda: None
+) -> ConnectorFacts:
+    """Return the facts that the herder needs about a connector. Raises ConfigError.
+
+    `transaction_max_ms` returns the brokers' limit of transaction time-outs, or None.
+    """
     plan = validate(properties, worker)
+    if plan.delivery is Delivery.EXACTLY_ONCE:
+        check_broker_limit(plan.config, worker, transaction_max_ms)
     return ConnectorFacts(
         kind=plan.known.kind,
         delivery=plan.delivery,
@@ -173,6 +195,7 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
         tolerance=plan.tolerance,
         task_configs=plan.task_configs,
         secrets=plan.secrets,
+        warnings=plan.warnings,
         keeps_positions_here=_keeps_positions_here(plan),
         watch=watch_of(plan, worker),
     )
@@ -180,7 +203,9 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
 
 def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> int:
     log_lines.configure(worker.log)
-    examine = partial(examine_connector, worker=worker)
+    for row in worker.warnings:
+        log.warning("%s", _line(row))
+    examine = partial(examine_connector, worker=worker, transaction_max_ms=TransactionLimit(worker))
     for properties in connectors.values():
         # Before anything is started, so that a mistake in a file is shown at once.
         examine(properties)
@@ -293,7 +318,7 @@ def build_herder(
         sources=TopicSourceOffsets(worker),
         admin=admin,
         runner=runner,
-        examine=partial(examine_connector, worker=worker),
+        examine=partial(examine_connector, worker=worker, transaction_max_ms=TransactionLimit(worker)),
         fence=lambda properties, tasks: fence_tasks(properties, tasks, worker),
         settings=settings,
         worker_id=worker_id,

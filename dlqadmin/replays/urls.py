@@ -45,6 +45,7 @@ urlpatterns = [
     path("replays/<int:pk>/reject", plan_views.ReplayReject.as_view()),
     path("replays/<int:pk>/items", views.ReplayItems.as_view()),
     path("replays/<int:pk>/resolvable", outcome_views.ReplayResolvable.as_view()),
+    path("replays/<int:pk>/unfinished", control_views.ReplayUnfinished.as_view()),
     path("replays/<int:pk>/log", views.ReplayLog.as_view()),
     path("replays/<int:pk>/series", views.ReplaySeries.as_view()),
     path("replays/<int:pk>/events", views.ReplayEvents.as_view()),

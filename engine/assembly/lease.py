@@ -23,7 +23,7 @@ from engine.kafka.consumer import KafkaConsumer
 from engine.leases import ConnectorKind, Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
-from engine.pipeline.opened_task import OpenTask, report_all_unopened
+from engine.pipeline.opened_task import OpenTask, report_all_unopened, trouble_report
 from engine.reporting.log_lines import log_task_failure
 from engine.tasks.clients import COMMITTED_ONLY, TaskOpening, base
 from engine.tasks.lease_progress import write_progress
@@ -102,6 +102,7 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
                     pooled=pooled,
                     away=away,
                     found=resolved,
+                    tell_trouble=lambda reason: tell((trouble_report(task, reason),)),
                 )
             )
 

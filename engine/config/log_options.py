@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.config.options import Option, Problem, nearest, one_of, read
+from engine.config.options import Option, Problem, nearest, one_of, read, valid
 
 # The names of log4j, with which people configure Kafka Connect, and Python's own.
 LEVELS = {
@@ -33,6 +33,7 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+@valid(f"{', '.join(_SHOWN)} (in any case)")
 def level_problem(name: str) -> str | None:
     """Return the problem of a level's name, or None. Case does not matter."""
     if name.upper() in LEVELS:

@@ -90,13 +90,20 @@ class LeaderProducer(CollectingProducer):
             client.flush()
             self._open = _UnfinishedStep.COMMIT
             self._commit()
-        except ProduceFailed:
-            self._settle()
+        except ProduceFailed as error:
+            self._abort_after(error)
             raise
         except AbortableError as error:
             self._open = _UnfinishedStep.ABORT
-            self._settle()
+            self._abort_after(error)
             raise RetriableError(f"the leader's records were not written to the config topic: {error}") from error
+
+    def _abort_after(self, error: EngineError) -> None:
+        """Abort the transaction. Without the right to write, the client can't even do that: `error` tells why."""
+        try:
+            self._settle()
+        except FatalError as fatal:
+            raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from fatal
 
     def _settle(self) -> None:
         """Finish what the previous transaction left open."""

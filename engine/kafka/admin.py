@@ -17,8 +17,8 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from engine.errors import EngineError, RetriableError
-from engine.kafka.consumer import group_refusal
 from engine.kafka.errors import NeededRights, translate, translated
+from engine.kafka.group_rights import refusal_behind
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
@@ -112,9 +112,12 @@ class KafkaAdmin:
 
         The first broker that answers is taken, so that one hanging broker does not block the call.
         """
-        brokers = [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
-        minutes = self._option("offsets.retention.minutes", brokers)
+        minutes = self._option("offsets.retention.minutes", self._brokers())
         return None if minutes is None else minutes * 60_000
+
+    def transaction_max_ms(self) -> int | None:
+        """Return the largest `transaction.timeout.ms` that brokers accept; None without permission to ask."""
+        return self._option("transaction.max.timeout.ms", self._brokers())
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.latest())
@@ -138,8 +141,8 @@ class KafkaAdmin:
             with translated(needs=needs):
                 offsets = reader.committed([ck.TopicPartition(*one) for one in partitions], timeout=CALL_TIMEOUT_S)
         except RetriableError as error:
-            if (refused := group_refusal(reader)) is not None:
-                raise translate(refused, needs=needs) from error
+            if refused := refusal_behind(error, self._settings, group):
+                raise refused from error
             raise
         finally:
             reader.close()
@@ -190,6 +193,9 @@ class KafkaAdmin:
                     continue  # no permission, or this broker is unavailable
                 return int(entry.value) if entry is not None and entry.value else None
         return None
+
+    def _brokers(self) -> list[ConfigResource]:
+        return [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
 
     def _metadata(self) -> ClusterMetadata:
         with translated():

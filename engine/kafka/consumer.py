@@ -10,6 +10,7 @@ import confluent_kafka as ck
 
 from engine.errors import EngineError, FatalError, RetriableError
 from engine.kafka.errors import NeededRights, translate, translated
+from engine.kafka.group_rights import refusal_behind
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 
@@ -30,6 +31,7 @@ class KafkaConsumer:
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
             self._client = ck.Consumer(dict(settings))
+        self._settings = dict(settings)
         self._group = settings["group.id"]
         self._starts: dict[TopicPartition, int] = {}
         self._eofs: dict[TopicPartition, int] = {}
@@ -131,9 +133,8 @@ class KafkaConsumer:
                     [ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S
                 )
         except RetriableError as error:
-            # A poll of an assigned consumer might also return records.
-            if not self._starts and (refused := group_refusal(self._client)) is not None:
-                raise translate(refused, needs=needs) from error
+            if refused := refusal_behind(error, self._settings, self._group):
+                raise refused from error
             raise
         committed_offsets: dict[TopicPartition, Committed | None] = {}
         for one in offsets:
@@ -192,15 +193,6 @@ class KafkaConsumer:
             )
         low, high = marks
         return low, high
-
-
-def group_refusal(client: ck.Consumer) -> ck.KafkaError | None:
-    """Return why an unassigned consumer may not use its group. Other calls only time out: the client tells polls."""
-    while (message := client.poll(0)) is not None:
-        error = message.error()
-        if error is not None and error.code() == ck.KafkaError.GROUP_AUTHORIZATION_FAILED:
-            return error
-    return None
 
 
 def retry_while_retriable(call: Callable[[], Answer]) -> Answer:

@@ -20,6 +20,7 @@ from engine.kafka.errors import (
     translate,
     translated_transactional,
 )
+from engine.kafka.group_rights import CONNECTION
 from engine.kafka.producer import FLUSH_SLICE_S, Failure, KafkaProducer, writing
 from engine.ports import Committed
 from engine.record.record import TopicPartition
@@ -27,7 +28,6 @@ from engine.record.record import TopicPartition
 CALL_TIMEOUT_S = 15.0
 GRACE_S = 5.0  # beyond a call's own time-out
 COORDINATORS = "__transaction_state"
-CONNECTION = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.", "log_level", "socket.keepalive.enable")
 
 
 class KafkaTransactional(KafkaProducer):
@@ -55,6 +55,8 @@ class KafkaTransactional(KafkaProducer):
         lost, failures = bool(self._lost), self._take_failures()
         if not failures:
             return
+        if lost and all(error.code() in CONSEQUENCES for _, _, error in failures):
+            self._raise_refusal(sorted({topic for _, topic, _ in failures}))
         failed = _failed(failures)
         if not lost and not any(error.code() in CONSEQUENCES for _, _, error in failures):
             raise failed  # the records never left the client, so the transaction is not affected
@@ -96,6 +98,15 @@ class KafkaTransactional(KafkaProducer):
             for _ in range(2):
                 self._client.list_topics(COORDINATORS, self._timeout_s)
             self._client.init_transactions(self._timeout_s)
+
+    def _raise_refusal(self, topics: Sequence[str]) -> None:
+        """Raise FatalError if the brokers refused to add these topics: delivery reports tell only the consequence."""
+        try:
+            self._client.begin_transaction()  # not allowed inside a transaction, so it raises the transaction's error
+        except ck.KafkaException as error:
+            needs = writing(*topics)
+            if needs.missing(error.args[0]):
+                raise translate(error.args[0], transactional_class, needs) from error
 
     def _deliver(self) -> None:
         """Return when all records are acknowledged or one is lost, because then waiting is useless."""

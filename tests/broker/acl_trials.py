@@ -67,9 +67,11 @@ class Trial:
         self.broker, self.kind = broker, kind
         self.home = home / f"{kind}-{self.mark}"
         self.home.mkdir()
-        self.users = {
-            role: broker.user() for role in ("worker", "consumer", "producer", "admin", "letters", "source", "target")
-        }
+        if kind.startswith("mirror"):
+            roles = ["worker", "source", "target"]
+        else:
+            roles = ["worker", "consumer", "producer", *(["admin"] if kind.startswith("source") else [])]
+        self.users = {role: broker.user() for role in roles}
         self.origin, self.out, self.letters = f"in-{self.mark}", f"out-{self.mark}", f"letters-{self.mark}"
         self.name = f"c-{self.mark}"
         self.worker_properties = {
@@ -100,7 +102,9 @@ class Trial:
 
     def _own(self) -> dict[str, str]:
         plain = {"key.converter": "StringConverter", "value.converter": "StringConverter"}
-        reads = {**plain, "topics": self.origin, **self._override("consumer"), **self._override("producer")}
+        reads = {**plain, "topics": self.origin}
+        if not self.kind.startswith("mirror"):
+            reads |= {**self._override("consumer"), **self._override("producer")}
         match self.kind:
             case "file":
                 return {**reads, "connector.class": "FileStreamSink", "file": str(self.home / "out")}
@@ -180,7 +184,7 @@ class Trial:
         if self.kind.startswith("sql"):
             with closing(sqlite3.connect(self.home / "rows.sqlite3")) as connection, connection:
                 connection.execute("CREATE TABLE t (a TEXT)")
-        admin = AdminClient(client)
+        admin = AdminClient(dict(client))
         for done in admin.create_topics([NewTopic(name, 1, 1) for name in topics]).values():
             done.result(20)
         producer = KafkaProducer(producer_settings(client))
@@ -192,6 +196,16 @@ class Trial:
         for value in values:
             producer.produce(self.origin, b"k", value, REPLAYED if b"again" in value else (), None, 0)
         producer.flush()
+
+    def add_work(self) -> None:
+        """Give a source another line, and its readers of offsets something to fetch."""
+        if self.kind.startswith("source"):
+            with (self.home / "in").open("a") as file:
+                file.write("more\n")
+        if self.count(self.worker.offset_topic) == 0:
+            producer = KafkaProducer(producer_settings({"bootstrap.servers": self.broker.bootstrap_servers}))
+            producer.produce(self.worker.offset_topic, b'["other",{"file":"f"}]', b'{"at":1}', partition=0)
+            producer.flush()
 
     def run(self, until: Callable[[HerderSnapshot], object], timeout_s: float = TIMEOUT_S) -> HerderSnapshot:
         """Run the driver and its leases in this process until it holds, or time is up."""

@@ -35,7 +35,8 @@ KINDS = (
 REPRESENTATIVE = "kafka"
 AT_ONCE = 4  # trials mostly wait
 TIMEOUT_S = 40
-RESTART_S = 15
+RESTART_S = 10
+RESTARTS = 2  # a reader that finds nothing new does not use its rights
 NOUNS = {"transactional-id": "transactional id"}
 
 
@@ -91,10 +92,16 @@ def sentence(acl: PrincipalAcl) -> re.Pattern[str]:
 
 
 def without(authorizing: AuthorizingBroker, home: Path, kind: str, number: int) -> str:
-    """Run a connector without one of its rights, then start the driver again. Return what went wrong, if anything."""
+    """Run a connector without one of its rights, and start the driver again until it names the right.
+
+    Return what went wrong, if anything.
+    """
     trial = Trial(authorizing, kind, home)
     acls = needed(trial)
     removed = acls.pop(number)
+    if kind.startswith("mirror") and removed.need.name == trial.origin:
+        # A mirror selects from the topics that it sees, so one that it may not even describe is none of them.
+        acls.append(replace(removed, need=replace(removed.need, operations=("Describe",))))
     authorizing.grant(acls)
     trial.prepare()
     said: set[str] = set()
@@ -107,14 +114,19 @@ def without(authorizing: AuthorizingBroker, home: Path, kind: str, number: int) 
         return is_told(view) or trial.is_done()
 
     view = trial.run(is_over, TIMEOUT_S)
-    if is_told(view) or is_told(trial.run(is_told, RESTART_S)):
+    for _ in range(RESTARTS):
+        if is_told(view):
+            return ""
+        trial.add_work()
+        view = trial.run(is_told, RESTART_S)
+    if is_told(view):
         return ""
     return f"{removed.need.operations[0]} on {removed.need.kind} {removed.need.name}: done={trial.is_done()}, {said}"
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_any_right_the_connector_fails_and_names_it(
+def test_without_any_one_right_the_engine_fails_and_names_it(
     authorizing: AuthorizingBroker, tmp_path: Path, kind: str
 ) -> None:
     rights = len(needed(Trial(authorizing, kind, tmp_path)))

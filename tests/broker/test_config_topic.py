@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from engine.config.topic import commit_record, connector_record
+from engine.config.topic import KeyValue, commit_record, connector_record
 from engine.kafka.client_options import transactional_settings
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import LeaseEnd
@@ -15,7 +15,7 @@ from tests.broker.driver import Driver, running
 UNCOMMITTED = {"consumer.isolation.level": "read_uncommitted"}
 
 
-def abort(connector: Connector, *rows: tuple[bytes, bytes]) -> None:
+def abort(connector: Connector, *rows: KeyValue) -> None:
     """Write the rows to the config topic in a transaction that is aborted, as that of a fenced leader is."""
     name = f"leader-{connector.name}"
     with closing(KafkaTransactional(transactional_settings(name, connector.client))) as producer:

@@ -17,7 +17,7 @@ from demo.network import HOST, free_ports
 from engine.assembly.acls import PrincipalAcl
 from tests.support.broker import OVERRIDES
 
-USERS = 400
+USERS = 1500
 PASSWORD = "no-secret"
 DECISION = re.compile(
     r"Principal = (?P<principal>User:\S+) is (?P<verdict>Allowed|Denied) operation = (?P<operation>\w+) .*?"

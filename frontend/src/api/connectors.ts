@@ -20,7 +20,7 @@ export function useConnectorAct() {
     mutationFn: ({ name, act, task, reason }: { name: string; act: ConnectorAct; task?: number; reason: string }) =>
       send<unknown>(
         "POST",
-        task === undefined ? `connectors/${name}/${act}` : `connectors/${name}/tasks/${task}/${act}`,
+        `connectors/${encodeURIComponent(name)}/${task === undefined ? act : `tasks/${task}/${act}`}`,
         { reason },
       ),
     onSuccess: () =>

@@ -15,6 +15,11 @@ export function useSession() {
   });
 }
 
+/** Return the user's role in words. An approver is an operator who may also approve. */
+export function roleName({ approver, role }: Pick<Session, "approver" | "role">): string {
+  return approver ? "approver" : (role ?? "without a role");
+}
+
 /** Return whether the session expired; true until the next sign-in. */
 export function useSessionEnded(): boolean {
   return useQuery({
@@ -57,6 +62,12 @@ export function useMayEdit(): Permission {
   const may = useMayWrite();
   const barred = useMayNotRead();
   return may.allowed && barred ? { allowed: false, reason: barred } : may;
+}
+
+/** Return the reason why the user cannot change what the dashboard itself does, if so. */
+export function useMayNotAdminister(): string | undefined {
+  const { data } = useSession();
+  return data?.administrator ? undefined : "Needs an administrator";
 }
 
 export function useSignIn() {

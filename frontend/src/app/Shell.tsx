@@ -4,6 +4,7 @@ import { Link, NavLink, useLocation, useNavigate } from "react-router";
 import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
+import { roleName } from "../api/session";
 import { useServerState } from "../lib/serverState";
 import type { Session } from "../api/types";
 import { apiQuery } from "../lib/filter";
@@ -90,7 +91,7 @@ function EnvironmentBanner({ session }: { session: Session }) {
       <span className={styles.wideOnly}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
       <span>
-        You are <span className={styles.role}>{session.role ?? "without a role"}</span>
+        You are <span className={styles.role}>{roleName(session)}</span>
       </span>
     </header>
   );
@@ -264,6 +265,12 @@ function Breadcrumbs() {
         <Link to="/fixes">Fixes</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
       </span>
     );
+  if (screen === "new-connector")
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/connectors">Connectors</Link> / New connector
+      </span>
+    );
   const title =
     screen === "profile" ? "Profile" : (SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found");
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
@@ -279,6 +286,7 @@ function Breadcrumbs() {
       <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> /{" "}
       {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
       {within === "fix" && " / Fix and replay"}
+      {within === "edit" && " / Edit"}
     </span>
   );
 }

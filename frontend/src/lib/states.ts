@@ -74,6 +74,7 @@ const ITEMS: Record<string, { label: string; glyph: string; tone: Tone }> = {
 const REPLAYS: Record<string, { label: string; glyph: string; tone: Tone }> = {
   planning: { label: "Being planned", glyph: "…", tone: "waiting" },
   planned: { label: "Planned", glyph: "", tone: "plain" },
+  waits_for_approval: { label: "Waits for approval", glyph: "…", tone: "waiting" },
   running: { label: "Running", glyph: "●", tone: "accent" },
   paused: { label: "Paused", glyph: "‖", tone: "warn" },
   watching: { label: "Watching", glyph: "…", tone: "waiting" },

@@ -14,7 +14,9 @@ import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { Chip, PageHead } from "../../ui/Panel";
 import { ReportButton } from "../reports/ReportButton";
+import { ContinuedReplay } from "./ContinuedReplay";
 import { RateControl } from "./RateControl";
+import { RemovePlan } from "./RemovePlan";
 import styles from "./Replays.module.css";
 
 export function ReplayHeader({ replay }: { replay: Replay }) {
@@ -68,6 +70,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
           ) : (
             "No connector is watched, so outcomes will be unknown."
           )}{" "}
+          <ContinuedReplay selection={replay.selection} />
           {replay.started_by && (
             <>
               Started by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}
@@ -116,6 +119,7 @@ function ReplayControls({ replay }: { replay: Replay }) {
   return (
     <div className={styles.controls}>
       <div className={styles.acts}>
+        {replay.started_at === null && <RemovePlan replay={replay} />}
         <ReportButton of={`replays/${replay.id}`} />
         {sending && (
           <>
