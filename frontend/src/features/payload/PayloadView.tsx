@@ -29,7 +29,7 @@ export function PayloadView({
   /** The reason why its bytes are unknown. */
   missing?: ReactNode;
   /** The fields that the error names. */
-  marks?: RecordField[];
+  marks?: readonly RecordField[];
 }) {
   const [folded, setFolded] = useState(true);
   const [limit, setLimit] = useState(LINES);
