@@ -34,6 +34,7 @@ urlpatterns = [
     path("admin/password_change/", RedirectView.as_view(url="/profile")),
     path("admin/", admin.site.urls),
     path("metrics", PrometheusView.as_view()),
+    path("assets/<str:name>", pages.asset),
     re_path(r"^(?!static/|assets/).*$", pages.frontend),
 ]
 

@@ -1,4 +1,4 @@
-"""`python -m engine run | validate | mirror-offsets | rehearse | hash-password`: wiring and exit codes."""
+"""`python -m engine run | validate | acls | mirror-offsets | rehearse | hash-password`: wiring and exit codes."""
 
 from __future__ import annotations
 
@@ -14,26 +14,36 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from getpass import getpass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from engine.assembly.driver import TopicSourceOffsets, fence_tasks, leader_producer, open_election, task_producer
+from engine.assembly.acls import grant_script, required_acls
+from engine.assembly.driver import (
+    TopicSourceOffsets,
+    TransactionLimit,
+    fence_tasks,
+    leader_producer,
+    open_election,
+    task_producer,
+)
 from engine.assembly.mirror_offsets_command import GROUP, ORIGINS, copy_offsets
 from engine.assembly.own_offsets import offsets_copier
 from engine.assembly.task_discovery import watch_of
-from engine.assembly.validation import plan_of_task, secrets_of, validate
+from engine.assembly.validation import check_worker, plan_of_task, secrets_of, validate
+from engine.config.client_names import herder_group, leader_id
+from engine.config.options import Problem
 from engine.config.properties import load_properties
 from engine.config.rest import bracketed
-from engine.config.topic import CONFIG_TOPIC_CONFIG, TOPIC_CONFIG
+from engine.config.topic import CONFIG_TOPIC_CONFIG, OFFSETS_TOPIC_CONFIG, TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.mirror.options import SOURCE, read_mirror
 from engine.errors import ConfigError, EngineError
 from engine.herder.config_topic import Connectors
 from engine.herder.herder import Herder
-from engine.herder.leadership import LeaderProducer, Leadership, leader_id
+from engine.herder.leadership import LeaderProducer, Leadership
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderSettings
@@ -46,6 +56,7 @@ from engine.kafka.producer import KafkaProducer
 from engine.leases import Delivery
 from engine.ports import Producer, TaskRunner
 from engine.rehearsal.process import rehearse_here
+from engine.reporting import log_lines
 from engine.reporting.replay_outcomes import OUTCOME_TOPIC_CONFIG
 from engine.rest.access import access_rules
 from engine.rest.app import build_app
@@ -54,7 +65,9 @@ from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
 from engine.rest.tls import server_context
 from engine.spark.runner import SparkRunner
+from engine.tasks.clients import COMMITTED_ONLY
 from engine.tasks.plan import ConnectorPlan
+from engine.tasks.transaction_options import check_broker_limit
 
 log = logging.getLogger("engine")
 
@@ -72,8 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "rehearse":
             return rehearse_here(sys.stdin.buffer)
         worker = parse_worker(load_properties(options.worker) if options.worker else {}, os.environ)
+        check_worker(worker)
         if options.command == "validate":
             return _validate(options.connector, worker)
+        if options.command == "acls":
+            return _acls(options, worker)
         if options.command == "mirror-offsets":
             return _mirror_offsets(options, worker)
         return _run(worker, {path: load_properties(path) for path in options.connector})
@@ -101,6 +117,10 @@ def argument_parser() -> argparse.ArgumentParser:
     check = commands.add_parser("validate", help="print every problem of a connector's configuration")
     check.add_argument("connector", type=Path, help="connector.properties")
     check.add_argument("--worker", type=Path, help="worker.properties")
+    acls = commands.add_parser("acls", help="print the kafka-acls commands that a worker and connectors need")
+    acls.add_argument("worker", type=Path, help="worker.properties")
+    acls.add_argument("connector", nargs="*", type=Path, help="connector.properties")
+    acls.add_argument("--principal", default="", help="the worker's principal, such as User:connect")
     copy = commands.add_parser("mirror-offsets", help="set the missing offsets of a mirror with connector.type=sink")
     copy.add_argument("connector", type=Path, help="connector.properties")
     copy.add_argument("--worker", type=Path, help="worker.properties")
@@ -116,9 +136,16 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _validate(path: Path, worker: WorkerConfig) -> int:
     plan = validate(load_properties(path), worker)
-    for option, value, message in plan.warnings:
-        print(f"warning: {option} = {value}: {message}", file=sys.stderr)
+    for row in (*worker.warnings, *plan.warnings):
+        print(f"warning: {_line(row)}", file=sys.stderr)
     print(f"{path}: no problems")
+    return OK
+
+
+def _acls(options: argparse.Namespace, worker: WorkerConfig) -> int:
+    connectors = [load_properties(path) for path in options.connector]
+    for line in grant_script(required_acls(worker, connectors, options.principal)):
+        print(line)
     return OK
 
 
@@ -139,15 +166,27 @@ def _mirror_offsets(options: argparse.Namespace, worker: WorkerConfig) -> int:
 
 
 def _print_problems(error: ConfigError) -> None:
-    for option, value, message in error.problems:
-        print(f"{option}: {message}" if value is None else f"{option} = {value}: {message}", file=sys.stderr)
+    for row in error.problems:
+        print(_line(row), file=sys.stderr)
     count = len(error.problems)
     print(f"{count} problem{'' if count == 1 else 's'}", file=sys.stderr)
 
 
-def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
-    """Return the facts that the herder needs about a connector. Raises ConfigError."""
+def _line(row: Problem) -> str:
+    option, value, message = row
+    return f"{option}: {message}" if value is None else f"{option} = {value}: {message}"
+
+
+def examine_connector(
+    properties: Mapping[str, str], worker: WorkerConfig, transaction_max_ms: Callable[[], int | None] = lambda: None
+) -> ConnectorFacts:
+    """Return the facts that the herder needs about a connector. Raises ConfigError.
+
+    `transaction_max_ms` returns the brokers' limit of transaction time-outs, or None.
+    """
     plan = validate(properties, worker)
+    if plan.delivery is Delivery.EXACTLY_ONCE:
+        check_broker_limit(plan.config, worker, transaction_max_ms)
     return ConnectorFacts(
         kind=plan.known.kind,
         delivery=plan.delivery,
@@ -156,16 +195,17 @@ def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> Co
         tolerance=plan.tolerance,
         task_configs=plan.task_configs,
         secrets=plan.secrets,
+        warnings=plan.warnings,
         keeps_positions_here=_keeps_positions_here(plan),
         watch=watch_of(plan, worker),
     )
 
 
 def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> int:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-
-    examine = partial(examine_connector, worker=worker)
+    log_lines.configure(worker.log)
+    for row in worker.warnings:
+        log.warning("%s", _line(row))
+    examine = partial(examine_connector, worker=worker, transaction_max_ms=TransactionLimit(worker))
     for properties in connectors.values():
         # Before anything is started, so that a mistake in a file is shown at once.
         examine(properties)
@@ -242,10 +282,11 @@ def build_herder(
     admin = KafkaAdmin(admin_settings(base, worker.admin))
 
     def consumer(group: str) -> KafkaConsumer:
-        return KafkaConsumer(consumer_settings(group, base, worker.consumer))
+        # The leader writes the config topic in transactions, and an aborted record must never count (KIP-618).
+        return KafkaConsumer(consumer_settings(group, base, worker.consumer, COMMITTED_ONLY))
 
     def topic_log(topic: str, producer: Producer) -> TopicLog:
-        return TopicLog(topic, consumer(f"{worker.group_id}-herder"), producer)
+        return TopicLog(topic, consumer(herder_group(worker.group_id)), producer)
 
     def prepare() -> None:
         admin.create_topic(worker.config_topic, 1, worker.config_replication_factor, CONFIG_TOPIC_CONFIG)
@@ -253,7 +294,7 @@ def build_herder(
             worker.status_topic, worker.status_partitions, worker.status_replication_factor, TOPIC_CONFIG
         )
         admin.create_topic(
-            worker.offset_topic, worker.offset_partitions, worker.offset_replication_factor, TOPIC_CONFIG
+            worker.offset_topic, worker.offset_partitions, worker.offset_replication_factor, OFFSETS_TOPIC_CONFIG
         )
         admin.create_topic(
             worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
@@ -277,7 +318,7 @@ def build_herder(
         sources=TopicSourceOffsets(worker),
         admin=admin,
         runner=runner,
-        examine=partial(examine_connector, worker=worker),
+        examine=partial(examine_connector, worker=worker, transaction_max_ms=TransactionLimit(worker)),
         fence=lambda properties, tasks: fence_tasks(properties, tasks, worker),
         settings=settings,
         worker_id=worker_id,

@@ -94,7 +94,7 @@ class TaskReport(msgspec.Struct, frozen=True):
     tolerance: dict[str, int]  # limit, used, rate_limit, rate_used
     progressed: bool  # did this lease commit a new position?
     wake_at: int | None = None  # ms; when to run again even if Kafka has nothing new
-    trace: str | None = None  # for FAILED, and the reason for PARKED
+    trace: str | None = None  # for FAILED; the reason for PARKED, FENCED, and for repeating an operation
 
 
 class LeaseProgress(msgspec.Struct, frozen=True):

@@ -61,7 +61,7 @@ def _kind(item: pytest.Item) -> str:
     if room in {"spark", "browser", "broker"}:
         return room
     used = set(getattr(item, "fixturenames", ()))
-    if "product" in used:
+    if used & {"product", "killable_product"}:
         return "browser"
     if "world" in used and room == "chaos":
         return room

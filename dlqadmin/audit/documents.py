@@ -19,6 +19,7 @@ class SessionDocument(Document):
     username: str | None
     role: Role | None
     approver: bool
+    administrator: bool
     rights: list[str]
     ended: str | None
     payload_reader: bool

@@ -33,7 +33,7 @@ def href_of(entry: AuditEntry) -> str | None:
         return f"/connectors/{quote(connector, safe='')}"
     if kind in ("dead letter", "fix"):
         return _record_path(entry.detail.get("id" if kind == "dead letter" else "dead_letter"))
-    return "/settings/clusters" if kind == "cluster" else None
+    return "/settings/clusters" if kind in ("cluster", "topic") else None
 
 
 def _record_path(key: Any) -> str | None:

@@ -84,6 +84,14 @@ def has_permission(user: Any, *permissions: AccessPermission) -> bool:
     return first_missing(user, *permissions) is None
 
 
+def is_administrator(user: Any) -> bool:
+    """Return whether a request's user is a superuser who signed in with a password.
+
+    No scope of an API token covers administration.
+    """
+    return isinstance(user, User) and user.is_superuser and user.is_active and not hasattr(user, "token_scopes")
+
+
 def rights_of(user: Any) -> list[str]:
     """Return the names of the user's permissions in the API, in the order of the table."""
     return [permission.scope for permission in PERMISSIONS if _is_granted(user, permission)]
@@ -152,10 +160,22 @@ def requires(
     return ViewPermissions
 
 
+class IsAdministrator(BasePermission):
+    """Permission to change what the dashboard itself does, for superusers."""
+
+    message = "This needs an administrator: a superuser who signed in with a password."
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return is_administrator(request.user)
+
+
 IsViewer = requires(VIEW)
 IsViewerOrWritingOperator = requires(VIEW, to_write=(OPERATE,))
 IsPayloadReader = requires(READ_PAYLOADS)
 IsOperator = requires(OPERATE, writes=True)
 IsApprover = requires(APPROVE, writes=True)
+# A connector can write whole topics to another system, so its configuration needs the right to their content.
+IsViewerOrConnectorEditor = requires(VIEW, to_write=(OPERATE, READ_PAYLOADS))
+IsConnectorEditor = requires(OPERATE, READ_PAYLOADS, writes=True)
 # An export writes nothing to the cluster, so a read-only cluster allows it.
 IsExporter = requires(OPERATE, READ_PAYLOADS)

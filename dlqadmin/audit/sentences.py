@@ -21,7 +21,16 @@ FAILED = frozenset(("sign-in failed", "failed", "gave up", "gave up the undo of"
 REFUSED = frozenset(("sign-in refused", "ended API token refused"))
 # The detail of these says whether the engine accepted the request.
 ENGINE_REQUESTS = frozenset(
-    ("pause connector", "resume connector", "stop connector", "restart connector", "restart task")
+    (
+        "pause connector",
+        "resume connector",
+        "stop connector",
+        "restart connector",
+        "restart task",
+        "create connector",
+        "change connector",
+        "delete connector",
+    )
 )
 # A filter by an outcome needs to look only at these actions. "done" has no such list.
 ACTIONS_OF_OUTCOME: Mapping[str, frozenset[str]] = {
@@ -46,6 +55,7 @@ SENTENCES: Mapping[str, str] = {
     "API tokens revoked": "revoked all API tokens of {object}",
     "ended API token refused": "tried to use an API token that had ended",
     "planned": "planned {object}",
+    "removed plan": "removed the plan of {object}, which was never run",
     "ask": "asked for approval of {object}",
     "approve": "approved {object}",
     "reject": "rejected {object}",
@@ -82,6 +92,12 @@ SENTENCES: Mapping[str, str] = {
     "stop connector": "stopped {object}",
     "restart connector": "restarted {object}",
     "restart task": "restarted task {id}",
+    "create connector": "created {object}",
+    "change connector": "changed {object}",
+    "delete connector": "deleted {object}",
+    "add topic": "added {object} to the index",
+    "exclude topic": "excluded {object} from the index",
+    "reset topic": "left {object} to DLQ_TOPICS",
     "saved": "saved {object}",
     "report": "downloaded a report about {object}",
     "export": "exported {object}",
@@ -137,12 +153,25 @@ def _facts(entry: AuditEntry, detail: Detail) -> str:
         facts += f" with {', '.join(map(str, scopes))}" if isinstance(scopes, list) else ""
     elif entry.action in ENGINE_REQUESTS:
         outcome = str(detail.get("outcome", ""))
-        facts = "" if outcome == "accepted" else outcome
+        facts = outcome
+        if outcome == "accepted":
+            facts = _options_text(detail) if entry.action == "change connector" else ""
     else:
         said = detail.get("said") or detail.get("text") or detail.get("what") or ""
         reason = reason_of(detail)
         facts = str(said).removesuffix(f": {reason}") if reason else str(said)
     return facts if len(facts) <= MAX_FACTS else f"{facts[: MAX_FACTS - 1]}…"
+
+
+def _options_text(detail: Detail) -> str:
+    """Return the changed options of a connector: "tasks.max 1 → 2; topics a → a,b"."""
+    changed = detail.get("changed")
+    rows = sorted(changed.items()) if isinstance(changed, dict) else []
+    return "; ".join(
+        f"{name} {_value_text(one.get('before'))} → {_value_text(one.get('after'))}"
+        for name, one in rows
+        if isinstance(one, dict)
+    )
 
 
 def _change_text(name: str, change: Any) -> str:

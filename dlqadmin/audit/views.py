@@ -22,7 +22,15 @@ from dlqadmin.audit import entry_lines, queries
 from dlqadmin.audit.documents import AuditOptions, AuditPage, SessionDocument
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.entry_filters import PARAMETERS, parse_filter
-from dlqadmin.audit.permissions import APPROVE, READ_PAYLOADS, IsExporter, has_permission, rights_of, role_of
+from dlqadmin.audit.permissions import (
+    APPROVE,
+    READ_PAYLOADS,
+    IsExporter,
+    has_permission,
+    is_administrator,
+    rights_of,
+    role_of,
+)
 from dlqadmin.audit.requests import SignInBody
 from dlqadmin.audit.sentences import OUTCOMES
 from dlqadmin.broker.availability import describe_cluster
@@ -147,6 +155,7 @@ def _session(request: Request) -> Response:
             username=user.get_username() if known else None,
             role=role_of(user),
             approver=has_permission(user, APPROVE),
+            administrator=is_administrator(user),
             rights=rights_of(user),
             ended=None if known or ended is None else str(ended.detail),
             payload_reader=has_permission(user, READ_PAYLOADS),

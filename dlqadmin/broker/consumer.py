@@ -25,11 +25,12 @@ class GroupConsumer:
     """A consumer of committed records of subscribed topics.
 
     It starts at the earliest offset if the group has none. Topics are names, or regular expressions starting
-    with `^`. New matching topics are found within `refresh_ms`. Use it as a context manager, so that it
+    with `^`. New matching topics are found within `refresh_ms`. Topics in `excluded` are left out, even if an
+    expression matches them. Use it as a context manager, so that it
     leaves the group at once.
     """
 
-    def __init__(self, group: str, topics: Sequence[str], refresh_ms: int = 5000) -> None:
+    def __init__(self, group: str, topics: Sequence[str], excluded: Sequence[str] = (), refresh_ms: int = 5000) -> None:
         self._consumer = Consumer(
             client_config(
                 {
@@ -41,12 +42,15 @@ class GroupConsumer:
                     "topic.metadata.refresh.interval.ms": refresh_ms,
                     "metadata.max.age.ms": refresh_ms * 3,
                     "allow.auto.create.topics": False,
+                    # The client's expressions have no negation. It ignores these topics as if they did not exist.
+                    "topic.blacklist": ",".join(f"^{name.replace('.', '[.]')}$" for name in excluded),
                     "fetch.queue.backoff.ms": 5,
                     "queued.max.messages.kbytes": 32_768,
                 }
             )
         )
-        self._consumer.subscribe(list(topics))
+        if topics:  # the client refuses an empty subscription
+            self._consumer.subscribe(list(topics))
 
     def poll(self, max_records: int, timeout_s: float) -> Sequence[RawRecord]:
         """Return records in order of their partition's offsets.

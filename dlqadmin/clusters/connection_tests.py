@@ -10,7 +10,7 @@ from dlqadmin.clusters import required_acls
 from dlqadmin.clusters.descriptions import principal
 from dlqadmin.clusters.documents import BrokerAddress, ConnectionTestAnswer, RequiredPermission
 from dlqadmin.clusters.required_acls import AclCheck
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.rest.text import counted
 
 VERDICTS: Mapping[connection_test.Kind, str] = {
@@ -36,7 +36,8 @@ def test(name: str) -> ConnectionTestAnswer:
     """
     given = clusters.given_options(name)
     trial, client = connection_test.connect(name)
-    dead = sorted(topic for topic in trial.topics if follows(topic)) if not name else []
+    followed = followed_topics()
+    dead = sorted(topic for topic in trial.topics if followed.follows(topic)) if not name else []
     needs = required_acls.required_acls(dead, own=not name)
     who, servers = _principal(name, given), given[clusters.SERVERS]
     if client is None:

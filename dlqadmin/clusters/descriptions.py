@@ -10,7 +10,7 @@ from django.conf import settings
 from dlqadmin.broker import clusters
 from dlqadmin.broker.availability import availability
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.clusters import index_progress
+from dlqadmin.clusters import index_progress, topic_rules
 from dlqadmin.clusters.client_certificates import Certificate, client_certificate
 from dlqadmin.clusters.documents import (
     CertificateDocument,
@@ -22,6 +22,7 @@ from dlqadmin.clusters.documents import (
     TopicProgress,
 )
 from dlqadmin.clusters.index_progress import TopicIndexProgress
+from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.overview.documents import TextHealth
 from dlqadmin.overview.index_lag import index_lag
 from dlqadmin.rest.times import iso
@@ -32,18 +33,25 @@ ENDPOINT = "ssl.endpoint.identification.algorithm"
 
 def overview(now: datetime) -> ClusterList:
     """Return every cluster, the own one first, and the progress of the index."""
+    return ClusterList(results=[cluster(name) for name in ("", *clusters.names())], index=index(now))
+
+
+def index(now: datetime) -> IndexProgress:
+    """Return the topics of the index, the rules about them, and its progress."""
     broker = availability()
     lag = index_lag(now, broker)
-    return ClusterList(
-        results=[cluster(name) for name in ("", *clusters.names())],
-        index=IndexProgress(
-            reachable=broker.reachable,
-            patterns=list(settings.DLQ_TOPICS),
-            start="earliest",
-            topics=[_progress(row) for row in index_progress.progress(lag, broker)],
-            lookalikes=index_progress.unfollowed_topics(broker),
-            text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
-        ),
+    followed = followed_topics()
+    return IndexProgress(
+        reachable=broker.reachable,
+        patterns=list(settings.DLQ_TOPICS),
+        rules=topic_rules.rules(),
+        start="earliest",
+        topics=[
+            _progress(row, followed.matching_pattern(row.topic))
+            for row in index_progress.progress(lag, broker, followed)
+        ],
+        lookalikes=index_progress.unfollowed_topics(broker, followed),
+        text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
     )
 
 
@@ -104,9 +112,10 @@ def _certificate(one: Certificate) -> CertificateDocument:
     return CertificateDocument(subject=one.subject, issuer=one.issuer, expires=iso(one.expires))
 
 
-def _progress(row: TopicIndexProgress) -> TopicProgress:
+def _progress(row: TopicIndexProgress, pattern: str | None) -> TopicProgress:
     return TopicProgress(
         topic=row.topic,
+        pattern=pattern,
         partitions=row.partitions,
         read=row.read,
         of=row.of,

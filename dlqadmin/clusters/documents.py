@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from dlqadmin.broker.connection_test import Kind
-from dlqadmin.clusters.required_acls import Resource, Verdict
+from dlqadmin.clusters.required_acls import Verdict
 from dlqadmin.overview.documents import TextHealth
 from dlqadmin.rest.documents import Document, Time
+from engine.config.acls import Resource
 
 
 class SaslDocument(Document):
@@ -52,12 +53,15 @@ class ClusterDocument(Document):
 
 
 class TopicProgress(Document):
-    """The index"s progress in a topic, in offsets.
+    """The index's progress in a topic, in offsets.
 
-    `rate` is offsets per second, and null until two samples exist.
+    `rate` is offsets per second, and null until two samples exist. `eta_s` is null if it is not known, or if no
+    indexer has read the topic yet. `pattern` is the one of DLQ_TOPICS that matches the
+    topic. It is null for a topic that only an administrator added.
     """
 
     topic: str
+    pattern: str | None
     partitions: int
     read: int
     of: int
@@ -67,14 +71,26 @@ class TopicProgress(Document):
     eta_s: float | None
 
 
+class TopicRuleDocument(Document):
+    """The decision of an administrator to index a topic, or to exclude it from the index."""
+
+    topic: str
+    rule: Literal["added", "excluded"]
+    by: str
+    at: Time
+    reason: str
+
+
 class IndexProgress(Document):
     """The topics that the index follows, its start and its progress.
 
+    `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
     `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
     """
 
     reachable: bool
     patterns: list[str]
+    rules: list[TopicRuleDocument]
     start: Literal["earliest"]
     topics: list[TopicProgress]
     lookalikes: list[str]

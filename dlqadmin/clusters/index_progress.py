@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from dlqadmin.broker import retention
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import FollowedTopics
 from dlqadmin.overview.index_lag import IndexLag, PartitionLag
 
 SAMPLE_EVERY_S, SAMPLES_S = 4.0, 90.0
@@ -43,16 +43,19 @@ class TopicIndexProgress:
     behind: int
     seconds: float
     rate: float | None = None
+    is_read: bool = True  # whether an indexer has read the topic at all
 
     @property
     def eta_s(self) -> float | None:
         """Return the seconds until the topic's current end; None if unknown."""
+        if not self.is_read:
+            return None
         if not self.behind:
             return 0.0
         return self.behind / self.rate if self.rate else None
 
 
-def progress(lag: IndexLag, broker: KafkaAvailability) -> list[TopicIndexProgress]:
+def progress(lag: IndexLag, broker: KafkaAvailability, followed: FollowedTopics) -> list[TopicIndexProgress]:
     """Return the progress of every topic that the index has read or follows, by name."""
     begins: Mapping[tuple[str, int], int] = {}
     if broker.reachable:
@@ -63,18 +66,20 @@ def progress(lag: IndexLag, broker: KafkaAvailability) -> list[TopicIndexProgres
         by_topic.setdefault(row.topic, []).append(row)
     rates = _rates({topic: sum(row.position for row in rows) for topic, rows in by_topic.items()})
     found = [_progress(topic, rows, begins, rates.get(topic)) for topic, rows in by_topic.items()]
-    unread = [topic for topic in broker.topics if topic not in by_topic and follows(topic)]
+    unread = [topic for topic in broker.topics if topic not in by_topic and followed.follows(topic)]
     return sorted(
-        [*found, *(TopicIndexProgress(name, broker.topics[name], 0, 0, 0, 0.0) for name in unread)],
+        [*found, *(TopicIndexProgress(name, broker.topics[name], 0, 0, 0, 0.0, is_read=False) for name in unread)],
         key=lambda row: row.topic,
     )
 
 
-def unfollowed_topics(broker: KafkaAvailability) -> list[str]:
-    """Return topics that are named like dead letter topics and that the index does not follow."""
+def unfollowed_topics(broker: KafkaAvailability, followed: FollowedTopics) -> list[str]:
+    """Return topics that are named like dead letter topics, and that no setting or rule is about."""
     own = {settings.STATUS_TOPIC, settings.OUTCOME_TOPIC, settings.CONFIG_TOPIC, settings.OFFSET_TOPIC}
     names = (name for name in broker.topics if name not in own and not name.startswith("__"))
-    return sorted(name for name in names if _LOOKS_DEAD.search(name) and not follows(name))[:MOST_SUGGESTED]
+    known = followed.excluded
+    found = (name for name in names if _LOOKS_DEAD.search(name) and not followed.follows(name) and name not in known)
+    return sorted(found)[:MOST_SUGGESTED]
 
 
 def rates(samples: Iterable[Sample], now: Sample) -> dict[str, float]:

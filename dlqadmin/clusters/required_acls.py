@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,8 +9,8 @@ from typing import Literal
 from django.conf import settings
 
 from dlqadmin.deadletters.index.consumer import GROUP
+from engine.config.acls import AclRequirement, grant_command
 
-Resource = Literal["cluster", "topic", "group", "transactional-id"]
 Verdict = Literal["ok", "missing", "not_checked"]
 Operations = Mapping[tuple[str, str], frozenset[str] | None]
 REPLAYS = "dlqadmin-replay-"
@@ -20,17 +19,9 @@ MOST_TOPICS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class AclRequirement:
-    """Operations on a resource, and their purpose.
+class DashboardAcl(AclRequirement):
+    """A right that the dashboard needs."""
 
-    `prefixed` means all resources whose names begin with `name`. The name "*" means any resource.
-    """
-
-    operations: tuple[str, ...]
-    kind: Resource
-    name: str
-    why: str
-    prefixed: bool = False
     unchecked: str = ""  # why it cannot be checked without side effects
 
 
@@ -38,22 +29,22 @@ class AclRequirement:
 class AclCheck:
     """A need, the result of its check, and the command that grants it."""
 
-    need: AclRequirement
+    need: DashboardAcl
     verdict: Verdict
     missing: tuple[str, ...]
     note: str
     command: str
 
 
-def required_acls(topics: Sequence[str], *, own: bool) -> list[AclRequirement]:
+def required_acls(topics: Sequence[str], *, own: bool) -> list[DashboardAcl]:
     """Return the needs on the own cluster, or on another cluster that replays write to.
 
     `topics` are the dead letter topics of the own cluster.
     """
-    rows = [AclRequirement(("Describe",), "cluster", "", "Lists the consumer groups")]
+    rows = [DashboardAcl(("Describe",), "cluster", "", "Lists the consumer groups")]
     if own:
         rows += [
-            AclRequirement(
+            DashboardAcl(
                 ("Read", "DescribeConfigs"),
                 "topic",
                 topic,
@@ -64,21 +55,21 @@ def required_acls(topics: Sequence[str], *, own: bool) -> list[AclRequirement]:
         if not topics:
             unchecked = "no topic matches DLQ_TOPICS"
             rows.append(
-                AclRequirement(
+                DashboardAcl(
                     ("Read", "DescribeConfigs"), "topic", "*", "Indexes dead letter topics", unchecked=unchecked
                 )
             )
         rows += [
-            AclRequirement(("Read",), "group", GROUP, "Stores the offsets of the indexer"),
-            AclRequirement(("Read",), "group", READER, "Reads single records and the engine's topics"),
-            AclRequirement(
+            DashboardAcl(("Read",), "group", GROUP, "Stores the offsets of the indexer"),
+            DashboardAcl(("Read",), "group", READER, "Reads single records and the engine's topics"),
+            DashboardAcl(
                 ("Read",), "topic", settings.STATUS_TOPIC, "Reads the metrics and states of the engine's tasks"
             ),
-            AclRequirement(("Read",), "topic", settings.OUTCOME_TOPIC, "Reads the outcomes of replayed records"),
+            DashboardAcl(("Read",), "topic", settings.OUTCOME_TOPIC, "Reads the outcomes of replayed records"),
         ]
     any_topic = "each record names its topics"
     rows.append(
-        AclRequirement(
+        DashboardAcl(
             ("Read", "DescribeConfigs"),
             "topic",
             "*",
@@ -87,7 +78,7 @@ def required_acls(topics: Sequence[str], *, own: bool) -> list[AclRequirement]:
         )
     )
     rows.append(
-        AclRequirement(
+        DashboardAcl(
             ("Describe",),
             "group",
             "*",
@@ -99,18 +90,18 @@ def required_acls(topics: Sequence[str], *, own: bool) -> list[AclRequirement]:
         return rows
     return [
         *rows,
-        AclRequirement(
+        DashboardAcl(
             ("Write",), "topic", "*", "Writes replayed records", unchecked="not tested: a test would write a record"
         ),
-        AclRequirement(
+        DashboardAcl(
             ("Describe", "Write"), "transactional-id", REPLAYS, "Writes replays in transactions",
             prefixed=True, unchecked="not tested: a test would fence a running replay",
         ),
-        AclRequirement(("Read",), "group", REPLAYS, "Stores the progress of each replay", prefixed=True),
+        DashboardAcl(("Read",), "group", REPLAYS, "Stores the progress of each replay", prefixed=True),
     ]  # fmt: skip
 
 
-def resources_to_query(rows: Sequence[AclRequirement]) -> tuple[list[str], list[str]]:
+def resources_to_query(rows: Sequence[DashboardAcl]) -> tuple[list[str], list[str]]:
     """Return the topics and groups whose authorised operations must be requested."""
     checked = [row for row in rows if not row.unchecked]
     return (
@@ -119,13 +110,13 @@ def resources_to_query(rows: Sequence[AclRequirement]) -> tuple[list[str], list[
     )
 
 
-def check(need: AclRequirement, operations: Operations, principal: str, servers: str) -> AclCheck:
+def check(need: DashboardAcl, operations: Operations, principal: str, servers: str) -> AclCheck:
     """Check a need against the authorised operations.
 
     Kafka lists DESCRIBE for a client that may read, because READ implies it.
     """
     allowed = operations.get((need.kind, _probe_name(need)))
-    command = _command(need, principal, servers)
+    command = grant_command(need, principal, servers)
     if need.unchecked:
         return AclCheck(need, "not_checked", (), need.unchecked, command)
     if allowed is None:
@@ -141,23 +132,15 @@ def check(need: AclRequirement, operations: Operations, principal: str, servers:
     return AclCheck(need, "missing" if missing else "ok", missing, "", command)
 
 
-def unchecked_acl(need: AclRequirement, principal: str, servers: str) -> AclCheck:
+def unchecked_acl(need: DashboardAcl, principal: str, servers: str) -> AclCheck:
     """Return the unchecked result for a cluster that did not answer."""
-    return AclCheck(need, "not_checked", (), "", _command(need, principal, servers))
+    return AclCheck(need, "not_checked", (), "", grant_command(need, principal, servers))
 
 
-def _probe_name(need: AclRequirement) -> str:
+def _probe_name(need: DashboardAcl) -> str:
     """Return a name with the prefix that no resource has."""
     return f"{need.name}check" if need.prefixed else need.name
 
 
 def _kafka_operation(operation: str) -> str:
     return {"DescribeConfigs": "DESCRIBE_CONFIGS"}.get(operation, operation.upper())
-
-
-def _command(need: AclRequirement, principal: str, servers: str) -> str:
-    resource = ["--cluster"] if need.kind == "cluster" else [f"--{need.kind}", need.name]
-    operations = [word for operation in need.operations for word in ("--operation", operation)]
-    pattern = ["--resource-pattern-type", "prefixed"] if need.prefixed else []
-    words = ["kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal]
-    return shlex.join([*words, *operations, *resource, *pattern])

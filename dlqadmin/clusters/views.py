@@ -1,4 +1,4 @@
-"""REST views of clusters and connection tests."""
+"""REST views of clusters, connection tests and the topics of the index."""
 
 from django.conf import settings
 from django.utils import timezone
@@ -9,10 +9,11 @@ from rest_framework.response import Response
 from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import OPERATE, requires
+from dlqadmin.audit.permissions import OPERATE, IsAdministrator, requires
 from dlqadmin.broker import clusters
-from dlqadmin.clusters import connection_tests, descriptions
-from dlqadmin.clusters.documents import ClusterList, ConnectionTestAnswer
+from dlqadmin.clusters import connection_tests, descriptions, topic_rules
+from dlqadmin.clusters.documents import ClusterList, ConnectionTestAnswer, IndexProgress
+from dlqadmin.clusters.requests import TopicRuleBody
 
 
 class ClustersView(APIView):
@@ -40,3 +41,22 @@ class ClusterTestView(APIView):
         if name != settings.CLUSTER and name not in clusters.names():
             raise NotFound(f"There is no cluster {name}.")
         return Response(connection_tests.test("" if name == settings.CLUSTER else name))
+
+
+class TopicRuleView(APIView):
+    """The decision to index a topic, or to exclude it."""
+
+    permission_classes = (IsAdministrator,)  # on a read-only cluster too: the index only reads
+
+    @extend_schema(operation_id="index_topics_change", request=TopicRuleBody, responses=IndexProgress)
+    def put(self, request: Request, topic: str) -> Response:
+        """Add a dead letter topic to the index, exclude it, or leave it to DLQ_TOPICS again.
+
+        The indexer follows within seconds. Indexed records stay. A topic that is indexed again continues where it
+        stopped.
+        """
+        form = TopicRuleBody(data=request.data)
+        form.is_valid(raise_exception=True)
+        body = form.validated_data
+        topic_rules.change(request.user, topic, body["rule"], body["reason"])
+        return Response(descriptions.index(timezone.now()))

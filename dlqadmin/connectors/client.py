@@ -10,6 +10,7 @@ import httpx
 from django.conf import settings
 
 TIMEOUT = httpx.Timeout(3.0, connect=1.0)
+WRITE_TIMEOUT = httpx.Timeout(15.0, connect=1.0)  # a driver writes to the config topic and reads it back
 PUT_TIMEOUT = httpx.Timeout(12.0, connect=1.0)  # a rehearsed put may wait 2 s for a lock, and then takes up to 3 s
 CONNECTORS = "/connectors?expand=status&expand=info"
 MOST_REDIRECTS = 2
@@ -53,6 +54,36 @@ def restart_task(connector: str, task: int) -> None:
     _call("POST", f"/connectors/{_segment(connector)}/tasks/{task}/restart")
 
 
+def configuration(connector: str) -> dict[str, str]:
+    """Return the options of a connector, as the engine shows them. Raises EngineUnavailable or EngineRefused."""
+    return _options(get(f"/connectors/{_segment(connector)}/config"))
+
+
+def create(connector: str, config: dict[str, str]) -> dict[str, str]:
+    """Create a connector and return its options. Raises EngineUnavailable, or EngineRefused with 409 if it exists."""
+    made = _call("POST", "/connectors", {"name": connector, "config": config}, WRITE_TIMEOUT)
+    return _options(made.get("config") if isinstance(made, dict) else None)
+
+
+def configure(connector: str, config: dict[str, str]) -> dict[str, str]:
+    """Replace the options of a connector and return them. Raises EngineUnavailable or EngineRefused."""
+    made = _call("PUT", f"/connectors/{_segment(connector)}/config", config, WRITE_TIMEOUT)
+    return _options(made.get("config") if isinstance(made, dict) else None)
+
+
+def delete(connector: str) -> None:
+    """Delete a connector. Raises EngineUnavailable or EngineRefused."""
+    _call("DELETE", f"/connectors/{_segment(connector)}", timeout=WRITE_TIMEOUT)
+
+
+def validate(plugin: str, config: dict[str, str]) -> Any:
+    """Return the engine's validation of options, in Kafka Connect's format.
+
+    Raises EngineUnavailable or EngineRefused.
+    """
+    return _call("PUT", f"/connector-plugins/{_segment(plugin)}/config/validate", config, WRITE_TIMEOUT)
+
+
 def rehearse_put(connector: str, records: list[Any]) -> Any:
     """Let the connector's sink write records and roll back.
 
@@ -61,13 +92,17 @@ def rehearse_put(connector: str, records: list[Any]) -> Any:
     return _call("POST", f"/connectors/{_segment(connector)}/put-rehearsal", {"records": records}, PUT_TIMEOUT)
 
 
+def _options(config: Any) -> dict[str, str]:
+    return {str(name): str(value) for name, value in config.items()} if isinstance(config, dict) else {}
+
+
 def _segment(name: str) -> str:
     """Quote a name as one path segment.
 
     `.` and `..` are refused: a URL parser resolves them, and the request would reach another resource.
     """
     if name in ("", ".", ".."):
-        raise EngineRefused(404, f"Connector {name} not found")
+        raise EngineRefused(404, f"{name or 'A connector without a name'} not found")
     return quote(name, safe="")
 
 

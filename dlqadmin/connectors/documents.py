@@ -123,8 +123,9 @@ class TaskDocument(Document):
     `state_since` is null if the task has not reported this state yet.
 
     `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
-    per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
-    a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
+    per second over the last report. `parked_until` is set while the task waits
+    for a retry. `parked_reason` says why; it stays while an operation is repeated
+    without success. `tolerance` is what the task reported; `budget` is what is left of it now.
     """
 
     id: int
@@ -150,8 +151,8 @@ class ConnectorDocument(Document):
     `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
     `trace` is that of the connector itself, not of a task.
 
-    `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
-    first report. `dlq_topic` is null if no dead letters are written.
+    `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null for an
+    unusable configuration. `dlq_topic` is null if no dead letters are written.
 
     `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
     nothing. It is null without dead letters.
@@ -203,3 +204,48 @@ class ControlAnswer(Document):
     connector: str
     task: int | None
     action: str
+
+
+class ConnectorConfiguration(Document):
+    """The configuration of a connector, with masked secrets.
+
+    `hidden` are the options whose values are masked, wholly or in part. A masked value that is sent back unchanged
+    stands for the stored value.
+    """
+
+    connector: str
+    config: dict[str, str]
+    hidden: list[str]
+
+
+class ConnectorPlugin(Document):
+    """A connector class of the engine. `type` is sink, source or stream."""
+
+    class_name: str = msgspec.field(name="class")
+    type: str
+
+
+class ConnectorPluginList(Document):
+    """The connector classes of the engine."""
+
+    results: list[ConnectorPlugin]
+
+
+class ConnectorOption(Document):
+    """An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case."""
+
+    name: str
+    type: str
+    required: bool
+    default: str | None
+    doc: str
+    group: str
+    errors: list[str]
+
+
+class ConfigValidation(Document):
+    """Every option of a connector class, and every other option of the configuration, with their problems."""
+
+    plugin: str
+    error_count: int
+    options: list[ConnectorOption]

@@ -139,7 +139,7 @@ def connector_document(
         worker_id=str(state.get("worker_id", "")),
         topics=topics_of(row, figures),
         dlq_topic=_dead_letter_topic(config) if _writes_dead_letters(config) else None,
-        delivery=text_or_none(report.get("delivery")),
+        delivery=text_or_none(report.get("delivery") or status.get("delivery")),
         dead_letters=text_or_none(report.get("dead_letters")),
         config=config,
         tasks=tasks,

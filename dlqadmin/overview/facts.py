@@ -13,7 +13,7 @@ from dlqadmin.audit.queries import trail_health
 from dlqadmin.broker.availability import KafkaAvailability, availability
 from dlqadmin.connectors.documents import ShownState
 from dlqadmin.connectors.queries import EngineResponse, fetch_connectors, shown_states
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
@@ -76,6 +76,7 @@ class SystemFacts:
 def gather(now: datetime) -> SystemFacts:
     """Return the facts. An unavailable part is a fact, not an error."""
     broker, engine, figures = availability(), fetch_connectors(now), metrics.snapshots()
+    followed = followed_topics()
     beats = list(ProcessHeartbeat.objects.order_by("name"))
     clusters = IndexPosition.objects.order_by().values_list("cluster").annotate(at=Max("updated_at"))
     return SystemFacts(
@@ -90,7 +91,7 @@ def gather(now: datetime) -> SystemFacts:
         has_redis=redis_answers(),
         audit=trail_health(now),
         indexed_at=dict(clusters),
-        followed=sum(follows(topic) for topic in broker.topics),
+        followed=sum(followed.follows(topic) for topic in broker.topics),
     )
 
 

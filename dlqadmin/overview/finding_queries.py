@@ -13,7 +13,8 @@ from dlqadmin.connectors.queries import documents
 from dlqadmin.deadletters.groups.summaries import summaries
 from dlqadmin.deadletters.records.expiry import expiring_soon
 from dlqadmin.deadletters.search.filters import Filters
-from dlqadmin.overview import approvals, attention, dismissals, verdict
+from dlqadmin.overview import attention, dismissals, verdict
+from dlqadmin.overview.approvals import may_approve
 from dlqadmin.overview.documents import AttentionItems, UnlistedState
 from dlqadmin.overview.facts import SystemFacts, gather
 from dlqadmin.overview.findings import Finding, capped, ordered
@@ -21,6 +22,7 @@ from dlqadmin.overview.status_strip import held_on_purpose, status_strip
 from dlqadmin.replays.items import item_counters
 from dlqadmin.replays.items.item_states import UNSENT
 from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayStatus
+from dlqadmin.replays.plans.approvals import waiting
 from dlqadmin.replays.sending import canary
 
 NEW_FOR = timedelta(hours=24)
@@ -71,10 +73,7 @@ def findings(facts: SystemFacts, connectors: list[ConnectorDocument], user: Any)
         *attention.index_behind(facts.lag),
         *attention.retention_soon(expiring_soon(now) if facts.broker.reachable else [], now),
         *attention.budgets(known),
-        *(
-            attention.approval(row.replay, row.records, is_yours=approvals.may_approve(row.replay, user))
-            for row in approvals.waiting()
-        ),
+        *(attention.approval(row.replay, row.records, is_yours=may_approve(row.replay, user)) for row in waiting()),
     ]
 
 

@@ -75,8 +75,8 @@ class Finding:
 
 
 def ordered(found: Iterable[Finding], now: datetime) -> list[Finding]:
-    """Return the findings, worst first, then newest. The order of equal findings is stable."""
-    return sorted(found, key=lambda row: (-score(row.kind, row.at, now), row.id))
+    """Return the findings, worst first, then newest. Of equal ones the larger is first, in a stable order."""
+    return sorted(found, key=lambda row: (-score(row.kind, row.at, now), -row.count, row.id))
 
 
 def capped(found: Sequence[Finding]) -> tuple[list[Finding], int]:

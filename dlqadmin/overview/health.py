@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.db import connection
 
 from dlqadmin.connectors.documents import ShownState
-from dlqadmin.overview import approvals, verdict
+from dlqadmin.overview import verdict
 from dlqadmin.overview.documents import (
     ApprovalHealth,
     BrokerHealth,
@@ -22,6 +22,7 @@ from dlqadmin.overview.documents import (
 )
 from dlqadmin.overview.facts import SystemFacts, indexers
 from dlqadmin.overview.index_lag import IndexLag
+from dlqadmin.replays.plans.approvals import waiting
 from dlqadmin.rest.times import iso
 
 
@@ -39,7 +40,7 @@ def health(facts: SystemFacts) -> Health:
         tasks=task_totals(facts.shown.values()),
         workers=list(facts.queues),
         scheduler=facts.scheduler,
-        approvals=ApprovalHealth(waiting=len(approvals.waiting())),
+        approvals=ApprovalHealth(waiting=len(waiting())),
         redis=RedisHealth(reachable=facts.has_redis),
         database=DatabaseHealth(vendor=connection.vendor),
         audit=facts.audit,

@@ -10,6 +10,7 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import word_index
+from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 
 BEHIND_RECORDS = 1000
@@ -61,12 +62,13 @@ class IndexLag:
 
 
 def index_lag(now: datetime, broker: KafkaAvailability) -> IndexLag:
-    """Return the lag of the index.
+    """Return the lag of the index in the topics that it follows now.
 
     The ends are the broker's if it responds, else the last known ones.
     """
+    followed = followed_topics()
     rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by("topic", "partition")
-    known = {(row.topic, row.partition): row for row in rows}
+    known = {(row.topic, row.partition): row for row in rows if followed.follows(row.topic)}
     ends = {key: row.end_offset or row.position for key, row in known.items()}
     if broker.reachable:
         wanted = [key for key in known if key[1] < broker.topics.get(key[0], 0)]

@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 
 from dlqadmin.connectors.queries import fetch_connectors, shown_states
 from dlqadmin.connectors.states import DERIVED_STATES
+from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import CountDay, IndexPosition
 from dlqadmin.metrics import queries
 from dlqadmin.metrics.queries import PARTS
@@ -50,7 +51,9 @@ def _index_lag() -> Metric:
     family = GaugeMetricFamily("dlqadmin_index_lag_records", "Dead letters not yet indexed.", labels=["topic"])
     rows = IndexPosition.objects.filter(cluster=settings.CLUSTER, end_offset__gt=F("position")).order_by()
     behind = dict(rows.values_list("topic").annotate(total=Sum(F("end_offset") - F("position"))))
-    for topic in IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True).distinct():
+    followed = followed_topics()
+    known = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True).distinct()
+    for topic in filter(followed.follows, known):
         family.add_metric([topic], behind.get(topic, 0))
     return family
 

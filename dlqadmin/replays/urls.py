@@ -12,6 +12,7 @@ from dlqadmin.replays.selections import views as selection_views
 
 urlpatterns = [
     path("dead-letters/<int:pk>/fix", fix_views.FixRecord.as_view()),
+    path("dead-letters/<int:pk>/fields", fix_views.RecordFieldListing.as_view()),
     path("dead-letters/<int:pk>/suggestions", fix_views.FixSuggestions.as_view()),
     path("dead-letters/<int:pk>/replays", views.DeadLetterReplays.as_view()),
     path("fixes", fix_views.FixListing.as_view()),
@@ -44,6 +45,7 @@ urlpatterns = [
     path("replays/<int:pk>/reject", plan_views.ReplayReject.as_view()),
     path("replays/<int:pk>/items", views.ReplayItems.as_view()),
     path("replays/<int:pk>/resolvable", outcome_views.ReplayResolvable.as_view()),
+    path("replays/<int:pk>/unfinished", control_views.ReplayUnfinished.as_view()),
     path("replays/<int:pk>/log", views.ReplayLog.as_view()),
     path("replays/<int:pk>/series", views.ReplaySeries.as_view()),
     path("replays/<int:pk>/events", views.ReplayEvents.as_view()),

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import mimetypes
 import re
 from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 # The routes of the frontend's router (`frontend/src/app/App.tsx`). A test compares both.
 SCREENS = re.compile(
-    r"/(overview|groups(/[^/]+)?|fixes|records(/[^/]+(/fix)?)?|bulk-fixes/[^/]+|replays(/[^/]+)?|connectors(/[^/]+)?"
-    r"|exports|audit|profile|settings(/clusters)?)?/?"
+    r"/(overview|groups(/[^/]+)?|fixes|records(/[^/]+(/fix)?)?|bulk-fixes/[^/]+|replays(/[^/]+)?|connectors(/[^/]+(/edit)?)?"
+    r"|new-connector|exports|audit|profile|settings(/clusters)?)?/?"
 )
 ENTRY_SCRIPT = re.compile(rb'src="/assets/([\w-]+)\.js"')
 NOT_BUILT = "The frontend is not built. Run `npm --prefix frontend run build`."
+FOREVER = "max-age=315360000, public, immutable"  # the name of an asset contains its hash
 
 
 @require_safe
@@ -29,11 +31,23 @@ def frontend(request: HttpRequest) -> HttpResponse:
     """
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
-        return HttpResponse(
-            "The frontend is not built. Run `npm --prefix frontend run build`.", status=503, content_type="text/plain"
-        )
+        return HttpResponse(NOT_BUILT, status=503, content_type="text/plain")
     status = 200 if SCREENS.fullmatch(request.path) else 404
     return HttpResponse(index.read_bytes(), status=status, content_type="text/html; charset=utf-8")
+
+
+@require_safe
+def asset(request: HttpRequest, name: str) -> HttpResponse:
+    """Return a file of a build that is newer than this process.
+
+    WhiteNoise serves the files that it found at the start, compressed. The page above is always the newest one, so
+    its files must be served too. Raises Http404.
+    """
+    file = settings.FRONTEND_DIST / "assets" / name  # the URL pattern allows no slash in a name
+    if not file.is_file():
+        raise Http404("There is no such file in this build.")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return HttpResponse(file.read_bytes(), content_type=kind, headers={"Cache-Control": FOREVER})
 
 
 def frontend_build() -> str | None:

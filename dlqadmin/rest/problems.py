@@ -1,11 +1,13 @@
 """The format of every error response: problem details (RFC 9457), application/problem+json."""
 
+import sys
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
@@ -136,7 +138,10 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Handle Django's 500: a bug, reported without its details."""
+    """Handle Django's 500: no database, or a bug. It is reported without its details."""
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        detail = "The database does not respond, or is too busy. Try again in a few seconds."
+        return problem(request.get_full_path(), 503, detail)
     return problem(request.get_full_path(), 500, "The dashboard failed. Its log has the stack trace.")
 
 

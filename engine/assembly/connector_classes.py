@@ -124,17 +124,17 @@ def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | N
         return of_databases()[name], []
     if not name:
         return None, []  # a check of required options reports this
-    text = "is not a known connector class"
+    known = [*CLASSES, *OF_DATABASES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
+    text = "is not a known connector class" + nearest(name, known)
     try:
         loaded = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name)
-        loaded = loaded or plugins.at_path(name, allow)
+        loaded = loaded or plugins.at_path(name, allow, known)
     except plugins.BrokenPlugin as error:
         text = str(error)
     else:
         if loaded is not None:
             return own_class(loaded), []
-    known = [*CLASSES, *OF_DATABASES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
-    return None, [("connector.class", name, text + nearest(name, known))]
+    return None, [("connector.class", name, text)]
 
 
 def own_class(factory: Any) -> ConnectorClass:

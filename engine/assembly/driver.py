@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Protocol
@@ -10,11 +11,19 @@ from typing import Protocol
 import orjson
 
 from engine.assembly.validation import hide_in_problems, plan_of_task
+from engine.config.client_names import leader_group
 from engine.config.worker import WorkerConfig
 from engine.connectors.mirror.client_options import mirror_clients
 from engine.connectors.mirror.source_positions import position_problem
-from engine.errors import BadRequest
-from engine.kafka.client_options import QUICK, consumer_settings, transactional_id, transactional_settings
+from engine.errors import BadRequest, EngineError
+from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import (
+    QUICK,
+    admin_settings,
+    consumer_settings,
+    transactional_id,
+    transactional_settings,
+)
 from engine.kafka.election import KafkaElection
 from engine.kafka.fencing import fence
 from engine.kafka.offset_changes import change_rows, write_fenced
@@ -30,8 +39,30 @@ from engine.tasks.source_offsets import PATIENT, offsets_location, open_topic, r
 
 log = logging.getLogger(__name__)
 
+LIMIT_AGE_S, LIMIT_TIMEOUT_S = 60.0, 5.0
 # An open transaction of a dead leader blocks every reader, so it must time out soon.
 LEADING = {**QUICK, "transaction.timeout.ms": "10000"}
+
+
+class TransactionLimit:
+    """The brokers' maximum of `transaction.timeout.ms`, read at most once a minute."""
+
+    def __init__(self, worker: WorkerConfig) -> None:
+        self._worker = worker
+        self._limit_ms: int | None = None
+        self._read_at = -LIMIT_AGE_S
+
+    def __call__(self) -> int | None:
+        """Return the limit; None if the brokers do not tell it now."""
+        if time.monotonic() - self._read_at >= LIMIT_AGE_S:
+            self._read_at = time.monotonic()
+            admin = KafkaAdmin(admin_settings(base(self._worker), self._worker.admin), LIMIT_TIMEOUT_S)
+            try:
+                self._limit_ms = admin.transaction_max_ms()
+            except EngineError as error:
+                self._limit_ms = None
+                log.warning("transaction.timeout.ms is not checked against the brokers' limit: %s", error)
+        return self._limit_ms
 
 
 def open_election(worker: WorkerConfig) -> KafkaElection:
@@ -42,14 +73,12 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
         # Only a turn of the herder polls the group, and unreachable brokers may block a turn for a minute.
         "max.poll.interval.ms": str(max(120_000, 2 * worker.session_timeout_ms)),
     }
-    settings = consumer_settings(f"{worker.group_id}-leader", base(worker), worker.consumer, times)
+    settings = consumer_settings(leader_group(worker.group_id), base(worker), worker.consumer, times)
     return KafkaElection(settings, worker.config_topic)
 
 
 def leader_producer(name: str, worker: WorkerConfig) -> KafkaTransactional:
     """Return the leader's uninitialised client, with the transactional id `name`."""
-    if "transactional.id" in worker.producer:
-        log.warning("The worker option producer.transactional.id is ignored; the leader uses %s", name)
     return KafkaTransactional(transactional_settings(name, base(worker), worker.producer, LEADING))
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from engine.assembly.validation import plan_of_task
+from engine.config.client_names import config_group
 from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.kafka.task import open_topic_sink
@@ -19,11 +20,12 @@ from engine.errors import EngineError
 from engine.kafka.client_options import consumer_settings
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
-from engine.leases import ConnectorKind, Lease, LeaseProgress, TaskConfig, TaskReport
+from engine.leases import ConnectorKind, Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
-from engine.pipeline.opened_task import OpenTask, report_all_unopened
-from engine.tasks.clients import TaskOpening, base
+from engine.pipeline.opened_task import OpenTask, report_all_unopened, trouble_report
+from engine.reporting.log_lines import log_task_failure
+from engine.tasks.clients import COMMITTED_ONLY, TaskOpening, base
 from engine.tasks.lease_progress import write_progress
 from engine.tasks.memory import keep_freed
 from engine.tasks.sink import claim_sink
@@ -100,13 +102,20 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
                     pooled=pooled,
                     away=away,
                     found=resolved,
+                    tell_trouble=lambda reason: tell((trouble_report(task, reason),)),
                 )
             )
 
         def tell(reports: Sequence[TaskReport]) -> None:
             write_progress(worker, LeaseProgress(lease.lease_id, hide_values(reports, hidden)))
 
-        reports = run_tasks(lease, tail, tail.clock, open_task, deadline, tell, worker.flush_interval_ms)
+        def note_end(report: TaskReport) -> None:
+            # The lines of a local master's workers come out beside those of the driver, which logs the failure too.
+            if report.end is LeaseEnd.FAILED and not worker.spark_master.startswith("local"):
+                log_failure(report, hidden)
+
+        interval_ms = worker.flush_interval_ms
+        reports = run_tasks(lease, tail, tail.clock, open_task, deadline, tell, interval_ms, note_end)
         return hide_values(reports, hidden)
     finally:
         gc.enable()
@@ -122,6 +131,12 @@ def hide_values(reports: Sequence[TaskReport], found: Mapping[str, ResolvedPrope
         return replace(report, trace=own.hide(report.trace))
 
     return tuple(map(safe, reports))
+
+
+def log_failure(report: TaskReport, found: Mapping[str, ResolvedProperties]) -> None:
+    """Log why a task has failed, without values of config providers."""
+    [safe] = hide_values((report,), found)
+    log_task_failure(safe.connector, safe.task, safe.trace or "")
 
 
 def longest_wait(lease: Lease, deadline: Deadline) -> Callable[[int], int]:
@@ -142,8 +157,9 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     # Removed while it is in use, so that a reader that fails is not used again.
     tail = _tails.pop(key, None)
     if tail is None:
-        group = f"connect-{worker.group_id}-config"
-        consumer = KafkaConsumer(consumer_settings(group, base(worker), worker.consumer, {"fetch.min.bytes": "1"}))
+        # An aborted record may be of a leader that was fenced while it wrote.
+        layers = (base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED_ONLY)
+        consumer = KafkaConsumer(consumer_settings(config_group(worker.group_id), *layers))
         tail = ConfigTail(consumer, worker.config_topic, WorkerClock())
     tail.read_to_end()
     _tails[key] = tail

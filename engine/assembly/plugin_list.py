@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from engine.assembly.connector_classes import built_in, find_class
-from engine.config.connector import all_options
+from engine.config.connector import options_of_kind
 from engine.config.options import Option
 from engine.errors import NotFound
 from engine.leases import ConnectorKind
@@ -37,7 +37,9 @@ def connector_options(class_name: str, allow: Sequence[str] = ()) -> tuple[Optio
     known, _ = find_class(class_name, allow)
     if known is None:
         raise NotFound(f"Unknown connector plugin: {class_name}")
-    return (*all_options(), *(known.options or ()))
+    shared = options_of_kind(known.kind)
+    names = {option.name for option in shared}
+    return (*shared, *(option for option in known.options or () if option.name not in names))
 
 
 def _connectors() -> Iterator[Plugin]:

@@ -1,18 +1,30 @@
-"""Write docs/reference/options.md from the option tables: `python -m engine.assembly.reference [file]`."""
+"""Write the engine's pages of docs/reference from its tables: `python -m engine.assembly.reference`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from engine.assembly.connector_classes import built_in
+from engine.assembly import acl_table
+from engine.assembly.connector_classes import CLASSES, OF_DATABASES, built_in
 from engine.config import connector, errors_policy, exactly_once_source, stream, topic_creation, worker
+from engine.config.handlers import HandlerRole
 from engine.config.options import REQUIRED, Option
 from engine.config.steps import TABLES
 from engine.connectors.mirror import options as mirror
+from engine.steps import handlers, registry
 
 PAGE = Path("docs/reference/options.md")
+ACLS_PAGE = Path("docs/reference/acls.md")
+ACLS_HEAD = """\
+# Rights on Kafka
+
+Generated from the table by `python -m engine.assembly.reference`; do not edit.
+
+`python -m engine acls worker.properties connector.properties` prints the `kafka-acls` commands of a worker and its
+connectors ([how to](../how-to/grant-acls.md)). A right with an entry under *without it* is optional. Brokers before
+3.0 also want IdempotentWrite on the cluster for each producer.
+"""
 
 
 def render() -> str:
@@ -37,16 +49,44 @@ def render() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def render_acls() -> str:
+    """Return the page of rights."""
+    return f"{ACLS_HEAD}\n{acl_table.render()}\n"
+
+
 def _table(options: Sequence[Option]) -> str:
     if not options:
         return "No options."
-    rows = ["| option | type | default | description |", "| --- | --- | --- | --- |"]
+    rows = ["| option | type | default | valid values | description |", "| --- | --- | --- | --- | --- |"]
     return "\n".join(rows + [_row(option) for option in options])
 
 
 def _row(option: Option) -> str:
     aliases = f" Also accepted: {', '.join(f'`{name}`' for name in option.aliases)}." if option.aliases else ""
-    return f"| `{option.name}` | {option.type} | {_default(option)} | {option.doc}{aliases} |"
+    return f"| `{option.name}` | {option.type} | {_default(option)} | {_valid(option)} | {option.doc}{aliases} |"
+
+
+def _valid(option: Option) -> str:
+    if option.type != "class" or option.valid_values:
+        return option.valid_values
+    return _CLASSES.get(option.name, _CLASSES["converter"] if option.name.endswith("converter") else "")
+
+
+def _class_names(names: Iterable[str]) -> str:
+    """Return the built-in names without their packages, and the other ways to name a class."""
+    short = (f"`{name}`" for name in dict.fromkeys(names) if "." not in name)
+    return f"{', '.join(short)}, an entry point or a dotted path"
+
+
+_CLASSES = {
+    "connector.class": _class_names([*CLASSES, *OF_DATABASES]),
+    "converter": _class_names(registry.CONVERTERS),
+    **{
+        option: _class_names(handlers.BUILT_IN[role])
+        for role in HandlerRole
+        for option in (role.option, role.old_option)
+    },
+}
 
 
 def _default(option: Option) -> str:
@@ -63,6 +103,5 @@ def _default(option: Option) -> str:
 
 
 if __name__ == "__main__":
-    page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(render())
+    PAGE.write_text(render())
+    ACLS_PAGE.write_text(render_acls())

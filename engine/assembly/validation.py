@@ -10,6 +10,7 @@ from dataclasses import replace
 from engine.assembly.connector_classes import find_class
 from engine.config import exactly_once_source, topic_creation
 from engine.config.connector import ConnectorConfig, all_options, read_connector
+from engine.config.errors_policy import DLQ_PRODUCER
 from engine.config.masking import MASK, PROVIDED, is_secret, mask_value
 from engine.config.options import Problem, strip_values, unknown_option_problems
 from engine.config.providers import ResolvedProperties, has_reference
@@ -19,7 +20,7 @@ from engine.config.worker import WorkerConfig
 from engine.connectors.mirror.connector_plan import client_families
 from engine.connectors.mirror.options import read_mirror
 from engine.errors import ConfigError
-from engine.kafka.client_options import client_problems
+from engine.kafka.client_options import client_problems, file_problems
 from engine.leases import ConnectorKind, Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.connector_stages import sink_stages, source_stages, stream_stages
@@ -31,6 +32,7 @@ from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.plan import ConnectorPlan
 from engine.tasks.source_support import ignored_options, support_problems
 from engine.tasks.targets import target_problems
+from engine.tasks.transaction_options import transaction_problems
 
 # Suffixes of options of steps and nodes that define the structure.
 STRUCTURE = (".type", ".predicate", ".negate", ".parents", ".topic")
@@ -44,7 +46,19 @@ def validate(props: Mapping[str, str], worker: WorkerConfig, *, masked: bool = F
     `masked`, a mask or a reference may stand for an unknown value, and its problems are ignored. Files and client
     options are then not used, so their permissions are not checked.
     """
-    return _plan(strip_values(props), worker.as_written(), masked=masked)
+    return _plan(strip_values(props), worker.as_written(), masked=masked, thorough=not masked)
+
+
+def check_worker(worker: WorkerConfig) -> None:
+    """Raise ConfigError with every problem of the worker's own client options and files."""
+    families = (("", worker.client), ("consumer.", worker.consumer), ("producer.", worker.producer))
+    problems = [
+        problem
+        for family, options in (*families, ("admin.", worker.admin))
+        for problem in (*client_problems(family, options), *file_problems(family, options))
+    ]
+    if problems:
+        raise ConfigError(tuple(worker.found.without_values(_mask_problem(problem)) for problem in problems))
 
 
 def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[ConnectorPlan, ResolvedProperties]:
@@ -55,7 +69,7 @@ def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[Connec
     """
     props = strip_values(props)
     # Validated as written first, so that problems quote references and not values.
-    written = validate(props, worker)
+    written = _plan(props, worker.as_written())
     resolved, problems = worker.providers.look_up(props, of_connector=True)
     if problems:
         raise ConfigError(tuple(map(_mask_problem, problems)))
@@ -77,16 +91,24 @@ def hide_in_problems(found: ResolvedProperties) -> Iterator[None]:
 
 
 def _plan(
-    props: Mapping[str, str], worker: WorkerConfig, *, masked: bool = False, looked_up: bool = False
+    props: Mapping[str, str],
+    worker: WorkerConfig,
+    *,
+    masked: bool = False,
+    looked_up: bool = False,
+    thorough: bool = False,
 ) -> ConnectorPlan:
-    """Return the plan. With `looked_up`, a text that looks like a reference is a looked-up value."""
+    """Return the plan. With `looked_up`, a text that looks like a reference is a looked-up value.
+
+    With `thorough`, handlers are made and files of clients are read, as a task does when it opens.
+    """
     known, problems = find_class(props.get("connector.class", ""), worker.permissions.classes)
     kind = ConnectorKind.SINK if known is None else known.kind
     config, found = read_connector(props, worker, None if known is None else known.options, kind)
     if known is not None:
         config, more = known.prepare(config)
         found += more
-    handler_faults, handler_warnings = handler_problems(config, kind)
+    handler_faults, handler_warnings = handler_problems(config, kind) if thorough else ([], [])
     problems = [*found, *problems, *step_problems(config), *handler_faults, *_client_problems(config)]
     stream = None
     if kind is ConnectorKind.STREAM:
@@ -101,26 +123,34 @@ def _plan(
         if not looked_up:
             problems = _without_references(problems, known, {**worker.properties, **props})
             problems += worker.providers.problems(props)
-        problems += _permission_problems(known, config, worker, looked_up=looked_up)
+        refused = _permission_problems(known, config, worker, looked_up=looked_up)
+        # Only if all files are permitted: a connector must not find out which other files there are.
+        problems += refused or (_file_problems(known, config) if thorough else [])
     if problems or known is None:
         raise ConfigError(tuple(_mask_problem(problem) for problem in problems))
     delivery = known.delivery(config, worker)
     warnings = (*config.warnings, *handler_warnings)
     if delivery is Delivery.EXACTLY_ONCE:
-        warnings += tuple(ignored_options(config, worker))
+        problems, more_warnings = transaction_problems(kind, config, worker, _producers(known, config))
+        if problems:
+            raise ConfigError(tuple(problems))
+        warnings += (*ignored_options(config, worker), *more_warnings)
     if stream is not None:
         config = replace(config, header_converter=stream.header_converter)
-        stages = _without_headers(stream_stages(config, stream), config)
-        return ConnectorPlan(config, stages, known, (*warnings, *stream.warnings), delivery, stream)
-    # A plan without stages, because the stages need its list of secrets.
-    secrets = ConnectorPlan(config, (), known, warnings).secrets
+        warnings += stream.warnings
+    return _with_stages(ConnectorPlan(config, (), known, warnings, delivery, stream))
+
+
+def _with_stages(plan: ConnectorPlan) -> ConnectorPlan:
+    """Add the stages to a plan without stages, because they need its list of secrets."""
+    config, known = plan.config, plan.known
+    if plan.stream is not None:
+        return replace(plan, stages=_without_headers(stream_stages(config, plan.stream), config))
     if known.stages is not None:
-        stages = known.stages(config, secrets)
-    elif kind is ConnectorKind.SOURCE:
-        stages = source_stages(config, secrets)
-    else:
-        stages = _without_headers(sink_stages(config, secrets), config)
-    return ConnectorPlan(config, stages, known, warnings, delivery)
+        return replace(plan, stages=known.stages(config, plan.secrets))
+    if known.kind is ConnectorKind.SOURCE:
+        return replace(plan, stages=source_stages(config, plan.secrets))
+    return replace(plan, stages=_without_headers(sink_stages(config, plan.secrets), config))
 
 
 def secrets_of(props: Mapping[str, str], worker: WorkerConfig | None = None) -> tuple[str, ...]:
@@ -183,24 +213,48 @@ def _permission_problems(
         text = None if not looked_up and has_reference(option, path) else path_problem(path, permissions.file_root)
         if text is not None:
             problems.append((option, None if _is_secret_row(known, option) else path, text))
-    overrides = (
-        ("consumer.override.", config.consumer),
-        ("producer.override.", config.producer),
-        ("admin.override.", config.admin),
-    )
-    for family, options in overrides:
+    for family, options in _overrides(config):
         problems += permissions.override_problems(family, options)
-    letters = ("errors.deadletterqueue.producer.", config.errors.dlq_producer)
-    problems += permissions.letter_problems(*letters)
+    problems += permissions.letter_problems(DLQ_PRODUCER, config.errors.dlq_producer)
     reported = {option for option, _, _ in problems}
-    is_mirror = known is not None and known.opener == "mirror"
-    mirrors = client_families(read_mirror(config.properties)[0]) if is_mirror else ()
-    for family, options in (*overrides, letters, *mirrors):
+    for family, options in _clients(known, config):
         found = permissions.file_problems(
             family, {name: value for name, value in options.items() if looked_up or not has_reference(name, value)}
         )
         problems += [problem for problem in found if problem[0] not in reported]
     return problems
+
+
+def _file_problems(known: ConnectorClass | None, config: ConnectorConfig) -> list[Problem]:
+    """Return problems of the files of the connector's clients. Files beside a reference are left to the task."""
+    return [
+        problem
+        for family, options in _clients(known, config)
+        if not any(has_reference(name, value) for name, value in options.items())
+        for problem in file_problems(family, options)
+    ]
+
+
+def _overrides(config: ConnectorConfig) -> list[tuple[str, Mapping[str, str]]]:
+    return [
+        ("consumer.override.", config.consumer),
+        ("producer.override.", config.producer),
+        ("admin.override.", config.admin),
+    ]
+
+
+def _clients(known: ConnectorClass | None, config: ConnectorConfig) -> list[tuple[str, Mapping[str, str]]]:
+    """Return all client options that the connector sets, by the prefix of their names."""
+    is_mirror = known is not None and known.opener == "mirror"
+    mirrors = client_families(read_mirror(config.properties)[0]) if is_mirror else []
+    return [*_overrides(config), (DLQ_PRODUCER, config.errors.dlq_producer), *mirrors]
+
+
+def _producers(known: ConnectorClass, config: ConnectorConfig) -> list[tuple[str, Mapping[str, str]]]:
+    """Return options of a mirror's producer beside the overrides, the strongest first."""
+    names = ("target.producer.", "producer.", "target.cluster.")
+    families = dict(client_families(read_mirror(config.properties)[0])) if known.opener == "mirror" else {}
+    return [(name, families[name]) for name in names if name in families]
 
 
 def _is_secret_row(known: ConnectorClass | None, option: str) -> bool:
@@ -217,12 +271,8 @@ def _stream_problems(config: ConnectorConfig, stream: StreamConfig) -> list[Prob
 
 
 def _client_problems(config: ConnectorConfig) -> list[Problem]:
-    return [
-        *client_problems("consumer.override.", config.consumer),
-        *client_problems("producer.override.", config.producer),
-        *client_problems("admin.override.", config.admin),
-        *client_problems("errors.deadletterqueue.producer.", config.errors.dlq_producer),
-    ]
+    families = (*_overrides(config), (DLQ_PRODUCER, config.errors.dlq_producer))
+    return [problem for family, options in families for problem in client_problems(family, options)]
 
 
 def _without_headers(stages: Sequence[Stage], config: ConnectorConfig) -> tuple[Stage, ...]:

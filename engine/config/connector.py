@@ -20,6 +20,7 @@ from engine.config.options import (
     no_duplicates,
     read,
     unknown_option_problems,
+    valid,
 )
 from engine.config.providers import has_reference
 from engine.config.topic_creation import NewTopics, read_topic_creation
@@ -28,11 +29,13 @@ from engine.errors import ConfigError
 from engine.leases import ConnectorKind
 
 
+@valid("topic names")
 def _topics(value: tuple[str, ...]) -> str | None:
     problems = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
     return "; ".join(problems) or None
 
 
+@valid("a Java regular expression")
 def _regex(value: str) -> str | None:
     try:
         compile_java(value)
@@ -41,6 +44,7 @@ def _regex(value: str) -> str | None:
     return None
 
 
+@valid("at most 200 printable characters, without slashes and backslashes")
 def _connector_name(value: str) -> str | None:
     if has_reference("name", value):
         return "must not refer to a config provider; write the name itself"
@@ -138,10 +142,7 @@ def read_connector(
     be the class's own are accepted.
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
-    shared = tuple(
-        option for option in OPTIONS if kind is not ConnectorKind.SOURCE or option.name not in READERS_OPTIONS
-    )
-    shared += (*topic_creation.OPTIONS, *exactly_once_source.OPTIONS) if kind is ConnectorKind.SOURCE else ()
+    shared = _shared_options(kind)
     names = {option.name for option in shared}
     extra = tuple(option for option in own_options or () if option.name not in names)
     if own_options is None:
@@ -193,6 +194,18 @@ def read_connector(
 def all_options() -> tuple[Option, ...]:
     """Return every option that any connector has."""
     return OPTIONS + errors_policy.OPTIONS
+
+
+def options_of_kind(kind: ConnectorKind) -> tuple[Option, ...]:
+    """Return the options that every connector of this kind has."""
+    return _shared_options(kind) + errors_policy.OPTIONS
+
+
+def _shared_options(kind: ConnectorKind) -> tuple[Option, ...]:
+    if kind is not ConnectorKind.SOURCE:
+        return OPTIONS
+    own = tuple(option for option in OPTIONS if option.name not in READERS_OPTIONS)
+    return own + topic_creation.OPTIONS + exactly_once_source.OPTIONS
 
 
 def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:

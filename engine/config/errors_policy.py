@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
+from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read, valid
 from engine.record.context import TOLERANCE_NAME
 from engine.record.trace import ContentPolicy
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
+@valid("a topic name")
 def topic_name(value: str) -> str | None:
     """Return the problem of a topic name, or None. Empty means unset."""
     if value in {".", ".."} or (value and not TOPIC_NAME.fullmatch(value)):
@@ -23,6 +24,7 @@ def topic_name(value: str) -> str | None:
 
 
 _DLQ = "errors.deadletterqueue."
+DLQ_PRODUCER = _DLQ + "producer."  # the prefix of client options
 
 
 def _dlq(name: str) -> tuple[str, tuple[str, ...]]:
@@ -334,7 +336,7 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
         text = "is ignored: a dead letter is acknowledged by all in-sync replicas before its offset is committed"
         if acks == "0":
             text += "; acks=0 is possible only for dead letters on another cluster"
-        problems.append((_DLQ + "producer.acks", acks, text))
+        problems.append((DLQ_PRODUCER + "acks", acks, text))
     return problems
 
 

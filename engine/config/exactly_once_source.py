@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, Option, Problem, at_least, one_of
+from engine.config.options import INT_MAX, Option, Problem, at_least, in_any_case
 
 ISOLATION = "isolation.level"
 TRANSACTIONAL_ID = "transactional.id"
@@ -43,7 +43,7 @@ BOUNDARY = Option(
     "string",
     TransactionBoundary.POLL.value,
     "The end of a transaction: after each `poll`, after an `interval`, or where the `connector` decides.",
-    one_of(*TransactionBoundary),
+    in_any_case(*TransactionBoundary),
 )
 INTERVAL = Option(
     "transaction.boundary.interval.ms",
@@ -57,7 +57,7 @@ SUPPORT = Option(
     "string",
     ExactlyOnceSupport.REQUESTED.value,
     "`required`: reject the connector unless its class supports exactly-once delivery.",
-    one_of(*ExactlyOnceSupport),
+    in_any_case(*ExactlyOnceSupport),
 )
 OPTIONS: tuple[Option, ...] = (OFFSETS_TOPIC, BOUNDARY, INTERVAL, SUPPORT)
 
@@ -92,7 +92,7 @@ def read_exactly_once(values: Mapping[str, Any]) -> ExactlyOnceSource:
 def ignored_option_warnings(prefix: str, options: Mapping[str, str], *names: str) -> list[Problem]:
     """Return warnings for client options without effect in exactly-once tasks (KIP-618)."""
     return [
-        (prefix + name, options[name], "is ignored: the engine sets this option for exactly-once sources")
+        (prefix + name, options[name], "is ignored: the engine sets this option for exactly-once connectors")
         for name in names
         if name in options
     ]

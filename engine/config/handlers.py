@@ -33,17 +33,20 @@ _COVERS = {
     HandlerRole.DESERIALIZATION: "errors of converters that read records",
     HandlerRole.PRODUCTION: "errors of converters that write records, and records that the brokers reject",
 }
+STREAM_DEFAULTS = {
+    HandlerRole.PROCESSING: "LogAndFailProcessingExceptionHandler",
+    HandlerRole.DESERIALIZATION: "LogAndFailExceptionHandler",
+    HandlerRole.PRODUCTION: "DefaultProductionExceptionHandler",
+}
 _OLD = (HandlerRole.DESERIALIZATION, HandlerRole.PRODUCTION)
 
 
 def _rows(role: HandlerRole) -> tuple[Option, ...]:
-    text = f"The handler of {_COVERS[role]}: a built-in name, an entry point or a dotted path. "
-    named = Option(
-        role.option,
-        "class",
-        None,
-        text + ("Default: the tolerance for sinks and sources, the stream's default for streams."),
+    text = (
+        f"The handler of {_COVERS[role]}. Without it `errors.tolerance.*` decide. Default of a stream that sets no "
+        f"`errors.tolerance` option: `{STREAM_DEFAULTS[role]}`."
     )
+    named = Option(role.option, "class", None, text)
     own = Option(f"{role.option}.*", "map", {}, "Options of the handler. It also gets the properties of the connector.")
     old = Option(role.old_option, "class", None, f"The old name of `{role.option}`. The new name takes precedence.")
     return (named, own, old) if role in _OLD else (named, own)

@@ -65,6 +65,12 @@ def mask_value(value: str) -> str:
     return MASK if _PRIVATE_KEY.search(value) else mask_url(value)
 
 
+def unmask(config: Mapping[str, str], stored: Mapping[str, str], secrets: Collection[str] = ()) -> dict[str, str]:
+    """Return what a client sent, with the stored value in place of each value that was shown masked."""
+    shown = mask(stored, secrets)
+    return {name: stored[name] if name in stored and value == shown[name] else value for name, value in config.items()}
+
+
 def masked_options(config: Mapping[str, str], secrets: Collection[str] = ()) -> list[str]:
     """Return the options whose value is, or contains, the mask of a secret.
 

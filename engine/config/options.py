@@ -5,19 +5,30 @@ A name that ends in `.*` is a family: its value is the mapping of all names behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from engine.errors import ConfigError
 
 Problem = tuple[str, str | None, str]  # option, value, message
 OptionType = Literal["string", "int", "long", "double", "boolean", "list", "password", "class", "duration", "map"]
 
+T = TypeVar("T")
+
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
+MOST_DIGITS = 100
 DURATIONS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
+_HIGHEST: dict[str, int] = {"int": INT_MAX, "long": LONG_MAX}
+_VALID = {
+    "boolean": "true, false",
+    "duration": f"{', '.join(DURATIONS_MS)}, or a number of milliseconds from 1 to {LONG_MAX}",
+    "int": f"{-INT_MAX - 1} to {INT_MAX}",
+    "long": f"{-LONG_MAX - 1} to {LONG_MAX}",
+}
 
 
 class _Required:
@@ -29,6 +40,39 @@ class _Required:
 
 REQUIRED = _Required()
 HIDDEN = "********"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCheck(Generic[T]):
+    """A check of parsed values: returns the problem of a value, or None. `valid` describes the valid values."""
+
+    valid: str
+    problem_of: Callable[[T], str | None]
+
+    def __call__(self, value: T) -> str | None:
+        return self.problem_of(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedWords:
+    """A check for allowed words. With `any_case`, words are also accepted in upper, lower or mixed case."""
+
+    allowed: tuple[str, ...]
+    any_case: bool = False
+
+    @property
+    def valid(self) -> str:
+        return ", ".join(self.allowed) + (" (in any case)" if self.any_case else "")
+
+    def __call__(self, value: str) -> str | None:
+        if self.spelled(value) in self.allowed:
+            return None
+        return f"must be one of {', '.join(self.allowed)}{nearest(value, self.allowed)}"
+
+    def spelled(self, value: str) -> str:
+        """Return the word as `allowed` spells it, or the value itself."""
+        same = (word for word in self.allowed if self.any_case and word.lower() == value.lower())
+        return next(same, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +94,13 @@ class Option:
     @property
     def spellings(self) -> tuple[str, ...]:
         return (self.name, *self.aliases)
+
+    @property
+    def valid_values(self) -> str:
+        """Return the valid values in words. Empty if the type says it all."""
+        if isinstance(self.check, ValueCheck | AllowedWords):
+            return self.check.valid
+        return _VALID.get(self.type, "")
 
 
 def parse(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
@@ -73,6 +124,16 @@ def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") 
         values[option.name] = read_one(option, own, prefix, problems)
     problems += unknown_option_problems(options, own, prefix)
     return values, problems
+
+
+@contextmanager
+def prefixed(prefix: str, options: Mapping[str, str]) -> Iterator[None]:
+    """Name problems of these options, raised in the block, with their prefix."""
+    try:
+        yield
+    except ConfigError as error:
+        rows = ((prefix + name if name in options else name, value, text) for name, value, text in error.problems)
+        raise ConfigError(tuple(rows)) from error
 
 
 def strip_values(props: Mapping[str, str]) -> dict[str, str]:
@@ -106,30 +167,41 @@ def unknown_option_problems(options: Sequence[Option], own: Mapping[str, str], p
     ]
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return a hint with the nearest name to end a message with, or nothing."""
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+def nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    """Return a hint with the nearest name to end a message with, or nothing. Case does not count.
+
+    `cutoff` is the least likeness, from 0 to 1.
+    """
+    by_lower = {one.lower(): one for one in reversed(known)}
+    near = get_close_matches(name.lower(), list(by_lower), n=1, cutoff=cutoff)
+    return f"; did you mean {by_lower[near[0]]}?" if near else ""
 
 
-def at_least(low: int, high: int = LONG_MAX) -> Callable[[int], str | None]:
+def valid(values: str) -> Callable[[Callable[[T], str | None]], ValueCheck[T]]:
+    """Return a decorator that gives a check its valid values in words."""
+    return lambda problem_of: ValueCheck(values, problem_of)
+
+
+def at_least(low: int, high: int = LONG_MAX) -> ValueCheck[int]:
     """Return a check for numbers from `low` to `high`."""
+    bound = f"{low} to {high}" if high < LONG_MAX else f"at least {low}"
+    return ValueCheck(
+        bound,
+        lambda value: None if low <= value <= high else f"must be between {low} and {high}",
+    )
 
-    def check(value: int) -> str | None:
-        return None if low <= value <= high else f"must be between {low} and {high}"
 
-    return check
-
-
-def one_of(*allowed: str) -> Callable[[str], str | None]:
+def one_of(*allowed: str) -> AllowedWords:
     """Return a check for allowed words."""
-
-    def check(value: str) -> str | None:
-        return None if value in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"
-
-    return check
+    return AllowedWords(allowed)
 
 
+def in_any_case(*allowed: str) -> AllowedWords:
+    """Return a check for words in upper, lower or mixed case. The parsed value is spelled as here."""
+    return AllowedWords(allowed, any_case=True)
+
+
+@valid("names, none of them twice")
 def no_duplicates(names: Sequence[str]) -> str | None:
     """Return the problem of a list that contains a name more than once, or None."""
     duplicates = sorted({name for name in names if names.count(name) > 1})
@@ -143,7 +215,7 @@ def convert(kind: OptionType, text: str) -> Any:
         case "boolean":
             return _boolean(text)
         case "int" | "long":
-            return _integer(text, INT_MAX if kind == "int" else LONG_MAX)
+            return _integer(text)
         case "double":
             return _double(text)
         case "list":
@@ -170,10 +242,11 @@ def _read_option(option: Option, own: Mapping[str, str], prefix: str, problems: 
         except ValueError as error:
             problems.append((prefix + name, shown, str(error)))
             continue
-        problem = option.check(value) if option.check else None
+        # Before the type's bounds, because the check names the option's own.
+        problem = (option.check(value) if option.check else None) or _type_problem(option.type, value)
         if problem:
             problems.append((prefix + name, shown, problem))
-        parsed[name] = value
+        parsed[name] = option.check.spelled(value) if isinstance(option.check, AllowedWords) else value
     if len(parsed) > 1 and any(value != next(iter(parsed.values())) for value in parsed.values()):
         names = " and ".join(prefix + name for name in parsed)
         problems.append((prefix + option.name, None, f"{names} are the same option; give them the same value"))
@@ -207,13 +280,19 @@ def _boolean(text: str) -> bool:
     return text.lower() == "true"
 
 
-def _integer(text: str, high: int) -> int:
+def _integer(text: str) -> int:
     digits = text.removeprefix("-").removeprefix("+")
     if not (digits.isascii() and digits.isdigit()):
         raise ValueError("must be a whole number")
-    if len(digits) > 20 or not -high - 1 <= int(text) <= high:
-        raise ValueError(f"must be between {-high - 1} and {high}")
-    return int(text)
+    # A longer number takes long to read. It is out of all bounds, cut or not.
+    return int(text[:MOST_DIGITS])
+
+
+def _type_problem(kind: OptionType, value: Any) -> str | None:
+    """Return the problem of a number that does not fit its type, or None."""
+    if kind not in _HIGHEST or -_HIGHEST[kind] - 1 <= value <= _HIGHEST[kind]:
+        return None
+    return f"must be between {-_HIGHEST[kind] - 1} and {_HIGHEST[kind]}"
 
 
 def _double(text: str) -> float:
@@ -225,9 +304,9 @@ def _double(text: str) -> float:
 
 def _duration(text: str) -> int:
     try:
-        value = _integer(text, LONG_MAX)
+        value = _integer(text)
     except ValueError:
         value = 0
-    if value < 1:
-        raise ValueError(f"must be {', '.join(DURATIONS_MS)} or a number of milliseconds")
+    if not 1 <= value <= LONG_MAX:
+        raise ValueError(f"must be {_VALID['duration']}")
     return value

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config.options import Option, Problem, one_of
+from engine.config.options import Option, Problem, ValueCheck, one_of
 from engine.config.rooted_files import ROOT_OPTION, path_problem, root_problem
 
 CLASSES_OPTION = "plugin.classes.allow"
@@ -113,7 +113,7 @@ OPTIONS: tuple[Option, ...] = (
         "The directory of the files of FileStreamSource, FileStreamSink and SQLite databases, and of the "
         "key and trust stores that connectors name. Without it, connectors can't open any file. Python must "
         "not import from it.",
-        root_problem,
+        ValueCheck("an absolute path", root_problem),
     ),
     Option(
         POLICY_OPTION,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from engine.config.masking import mask_url
-from engine.config.options import INT_MAX, Option, Problem, at_least, one_of
+from engine.config.options import INT_MAX, Option, Problem, at_least, in_any_case, one_of, valid
 
 DEFAULT_PORT = 8083
 LISTENERS = ("http://127.0.0.1:8083",)
@@ -23,6 +23,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 CONNECT_METHODS = ("GET", "POST", "HEAD")  # Kafka Connect's default for `access.control.allow.methods`
 
 
+@valid(f"at least {MIN_TOKEN_CHARS} characters: letters, digits and ._~+/=-")
 def bearer_token(text: str) -> str | None:
     """Check that a token fits in a header (RFC 6750, section 2.1) and is hard to guess."""
     if len(text) >= MIN_TOKEN_CHARS and _TOKEN.fullmatch(text):
@@ -54,7 +55,7 @@ OPTIONS: tuple[Option, ...] = (
         None,
         "`http` or `https`: the scheme of the listener that other drivers send clients to. Default: `http` "
         "if there is such a listener.",
-        one_of("http", "https", "HTTP", "HTTPS"),
+        in_any_case("http", "https"),
     ),
     Option(
         "rest.authentication",
@@ -156,7 +157,7 @@ def rest_config(values: Mapping[str, Any], problems: list[Problem]) -> RestConfi
     if not values["listeners"]:
         problems.append(("listeners", "", "has no URL; write for example http://127.0.0.1:8083"))
     schemes = [listener.scheme for listener in listeners]
-    advertised = (values["rest.advertised.listener"] or ("http" if "http" in schemes else "https")).lower()
+    advertised = values["rest.advertised.listener"] or ("http" if "http" in schemes else "https")
     if schemes and values["rest.advertised.listener"] and advertised not in schemes:
         problems.append(("rest.advertised.listener", advertised, f"needs an {advertised}:// URL in `listeners`"))
     return RestConfig(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.config import transforms
-from engine.config.options import INT_MAX, Option, at_least, one_of
+from engine.config.options import INT_MAX, Option, at_least, in_any_case, one_of
 
 _CONVERTER_TYPE = Option(
     "converter.type", "string", None, "The part to convert: key, value or header. Set by the engine.",
@@ -18,7 +18,7 @@ JSON_CONVERTER: tuple[Option, ...] = (
         "string",
         "BASE64",
         "The format of decimals: BASE64 or NUMERIC.",
-        transforms.in_any_case("BASE64", "NUMERIC"),
+        in_any_case("BASE64", "NUMERIC"),
     ),
     Option("replace.null.with.default", "boolean", True, "Replace a null field by the default of its schema."),
     _CONVERTER_TYPE,

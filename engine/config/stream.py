@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.config.connector import ConnectorConfig
 from engine.config.errors_policy import topic_name
-from engine.config.options import Option, Problem, nearest, no_duplicates, one_of
+from engine.config.options import Option, Problem, nearest, no_duplicates, one_of, valid
 from engine.config.worker import StepConfig
 from engine.leases import Delivery
 
@@ -18,6 +18,7 @@ AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
 OLD_GUARANTEES = ("exactly_once", "exactly_once_beta")  # Kafka Streams' old names
 
 
+@valid("names without dots, none of them twice")
 def _names(value: tuple[str, ...]) -> str | None:
     invalid = [name for name in value if "." in name or name == INPUT]
     if invalid:

@@ -26,6 +26,8 @@ from engine.record.record import TopicPartition
 log = logging.getLogger(__name__)
 
 TOPIC_CONFIG = {"cleanup.policy": "compact"}
+# Copies of offsets keep the times of their originals, and later reads compare these times.
+OFFSETS_TOPIC_CONFIG = {**TOPIC_CONFIG, "message.timestamp.type": "CreateTime"}
 # Every lease reads the whole topic, and most records are the leader's heartbeats, so compaction must be frequent.
 CONFIG_TOPIC_CONFIG = {
     **TOPIC_CONFIG,

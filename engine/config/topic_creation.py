@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config.options import REQUIRED, Option, Problem, no_duplicates, read
+from engine.config.options import REQUIRED, Option, Problem, no_duplicates, read, valid
 
 PREFIX = "topic.creation."
 DEFAULT = "default"
 
 
+@valid("names, without `default`, none of them twice")
 def _names(value: tuple[str, ...]) -> str | None:
     if DEFAULT in value:
         return f"contains {DEFAULT}, which always exists; remove it"
     return no_duplicates(value)
 
 
+@valid("regular expressions")
 def _regexes(value: tuple[str, ...]) -> str | None:
     for text in value:
         try:
@@ -28,6 +30,7 @@ def _regexes(value: tuple[str, ...]) -> str | None:
     return None
 
 
+@valid("-1, or 1 to 32767")
 def _positive(value: int) -> str | None:
     return (
         None if value == -1 or 1 <= value <= 32_767 else "must be between 1 and 32767, or -1 for the broker's default"

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from engine.config.options import INT_MAX, REQUIRED, Option, at_least, nearest, one_of
+from engine.config.options import INT_MAX, REQUIRED, Option, at_least, in_any_case, one_of, valid
 
 
+@valid("a list of old:new pairs")
 def _pairs(value: tuple[str, ...]) -> str | None:
     invalid = [pair for pair in value if pair.count(":") != 1 or pair.startswith(":") or pair.endswith(":")]
     return f"must be a list of old:new pairs, not {', '.join(invalid)}" if invalid else None
 
 
+@valid("not empty")
 def _some(value: Any) -> str | None:
     return None if value else "must not be empty"
-
-
-def in_any_case(*allowed: str) -> Callable[[str], str | None]:
-    """Return a check for words in upper case, lower case or both."""
-
-    def check(value: str) -> str | None:
-        return None if value.upper() in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"
-
-    return check
 
 
 _DEFAULTS = Option("replace.null.with.default", "boolean", True, "Replace a null field by the default of its schema.")

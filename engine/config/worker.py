@@ -7,9 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, Option, Problem, at_least, one_of, read
+from engine.config.log_options import OPTIONS as LOG_OPTIONS
+from engine.config.log_options import LogConfig, log_config
+from engine.config.masking import MASK, is_secret, mask_value
+from engine.config.options import (
+    INT_MAX,
+    Option,
+    Problem,
+    at_least,
+    in_any_case,
+    one_of,
+    read,
+    unknown_option_problems,
+)
 from engine.config.permissions import OPTIONS as PERMISSION_OPTIONS
-from engine.config.permissions import Permissions, read_permissions
+from engine.config.permissions import TUNING, Permissions, read_permissions
 from engine.config.providers import OPTIONS as PROVIDER_OPTIONS
 from engine.config.providers import Providers, ResolvedProperties, read_providers
 from engine.config.rest import OPTIONS as REST_OPTIONS
@@ -18,6 +30,7 @@ from engine.config.rest import RestConfig, rest_config
 from engine.errors import ConfigError
 
 ENV_PREFIX = "CONNECT_"
+ERRORS = "errors."  # options of connectors
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
@@ -102,16 +115,23 @@ OPTIONS: tuple[Option, ...] = (
     Option("producer.*", "map", {}, "Client options of all producers."),
     Option("admin.*", "map", {}, "Client options of all admin clients."),
     Option(
-        "security.protocol", "string", None, "The protocol of the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
+        "security.protocol",
+        "string",
+        None,
+        "The protocol of the brokers.",
+        in_any_case("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     ),
     Option("sasl.*", "map", {}, "Client options for SASL, for all clients."),
     Option("ssl.*", "map", {}, "Client options for TLS, for all clients."),
     Option("spark.*", "map", {}, "Settings of the Spark session, except `spark.master`."),
+    *LOG_OPTIONS,
     *PERMISSION_OPTIONS,
     *PROVIDER_OPTIONS,
 )
 # fmt: on
 
+# Client options of the worker that the engine sets itself, with their prefixes (KIP-618).
+TRANSACTIONAL_IDS = ("transactional.id", "producer.transactional.id")
 FAMILIES = tuple(option.name.removesuffix("*") for option in OPTIONS if option.is_family)
 
 
@@ -165,9 +185,11 @@ class WorkerConfig:
     admin: dict[str, str]
     spark: dict[str, str]
     properties: dict[str, str]
+    log: LogConfig = field(default_factory=LogConfig)
     permissions: Permissions = field(default_factory=Permissions)
     providers: Providers = field(default_factory=Providers)
     found: ResolvedProperties = field(default_factory=ResolvedProperties)  # values from config providers
+    warnings: tuple[Problem, ...] = field(default=(), compare=False)  # options without effect
 
     def as_written(self) -> WorkerConfig:
         """Return the same worker with unresolved references, for display."""
@@ -182,7 +204,7 @@ class WorkerConfig:
 def parse_worker(
     props: Mapping[str, str], env: Mapping[str, str] | None = None, *, looks_up: bool = True
 ) -> WorkerConfig:
-    """Return the worker. Raises ConfigError with every problem. Unknown names are ignored, as in Kafka.
+    """Return the worker. Raises ConfigError with every problem. Unknown names are warnings, as in Kafka.
 
     `looks_up=False` leaves references to config providers unresolved.
     """
@@ -203,7 +225,7 @@ def read_worker(
     resolved, missing = providers.look_up(written) if looks_up else (ResolvedProperties(written), [])
     own = resolved.properties
     values, problems = read(OPTIONS, own)
-    problems = [*faults, *missing, *map(resolved.without_values, problems)]
+    problems = [*faults, *missing, *map(resolved.without_values, problems), *_connector_options(merged)]
     permissions = read_permissions(values)
     security = {"security.protocol": values["security.protocol"]} if values["security.protocol"] else {}
     client = security | {name: value for name, value in own.items() if name.startswith(("sasl.", "ssl."))}
@@ -238,11 +260,31 @@ def read_worker(
         admin=values["admin.*"],
         spark={f"spark.{name}": value for name, value in values["spark.*"].items() if name != "master"},
         properties=written,
+        log=log_config(values, problems),
         permissions=permissions,
         providers=providers,
         found=resolved,
+        warnings=_ignored_options(merged),
     )
     return config, problems
+
+
+def _connector_options(given: Mapping[str, str]) -> list[Problem]:
+    """Refuse error policies in the worker's properties: ignored ones would be missed when records fail."""
+    text = "is an option of connectors; remove it from the worker, and set it in the configuration of each connector"
+    return [(name, value, text) for name, value in given.items() if name.startswith(ERRORS)]
+
+
+def _ignored_options(given: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Return a warning for each option without effect."""
+    own_ids = "is ignored: the engine sets the transactional ids of the leader and of the tasks (KIP-618)"
+    rows = [(name, given[name], own_ids) for name in TRANSACTIONAL_IDS if name in given]
+    needs_prefix = "client options need one of the prefixes consumer., producer. and admin."
+    for name, value, unknown in unknown_option_problems(OPTIONS, given):
+        if not name.startswith(ERRORS) and name not in TRANSACTIONAL_IDS:
+            shown = MASK if is_secret(name) else mask_value(value or "")
+            rows.append((name, shown, f"is ignored: {needs_prefix if name in TUNING else unknown}"))
+    return tuple(rows)
 
 
 def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems: list[Problem]) -> bool:
@@ -268,7 +310,7 @@ def from_env(env: Mapping[str, str]) -> dict[str, str]:
         for name, value in env.items()
         if name.startswith(ENV_PREFIX)
     }
-    return {name: value for name, value in named.items() if name in known or name.startswith(FAMILIES)}
+    return {name: value for name, value in named.items() if name in known or name.startswith((*FAMILIES, ERRORS))}
 
 
 def _converter(kind: str, values: Mapping[str, Any], permissions: Permissions) -> StepConfig:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from engine.config.masking import mask, masked_options
+from engine.config.masking import masked_options
 from engine.config.topic import (
     ConfigState,
     ConnectorState,
@@ -184,11 +184,3 @@ def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -
     if left:
         text = "is a masked value, but no stored value exists; write the real value"
         raise ConfigError(tuple((name, None, text) for name in left))
-
-
-def unmask(properties: Mapping[str, str], before: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:
-    """Replace masked values in properties that a client sent by the stored values."""
-    shown = mask(before, secrets)
-    return {
-        name: before[name] if name in before and value == shown[name] else value for name, value in properties.items()
-    }

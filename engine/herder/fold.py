@@ -46,7 +46,11 @@ def fold_stepped_down(state: HerderState, now: int) -> HerderState:
 
 
 def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> HerderState:
-    """Add leases that were granted. Parked records in their tasks get their next attempt."""
+    """Add leases that were granted. Parked records in their tasks get their next attempt.
+
+    The reason for the wait stays until the task has progressed, so that a task that never does is not RUNNING in
+    silence.
+    """
     granted = {lease.lease_id: LeaseRun(lease, now) for lease in leases}
     if not granted:
         return state
@@ -55,7 +59,7 @@ def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> Herde
         for config in run.lease.tasks:
             key = (config.connector, config.task)
             if key in tasks:
-                tasks[key] = replace(tasks[key], parked_until=None, parked_reason=None)
+                tasks[key] = replace(tasks[key], parked_until=None)
     return replace(state, tasks=tasks, leases={**state.leases, **granted}, granted=state.granted + len(granted))
 
 
@@ -89,7 +93,8 @@ def fold_lease_progress(state: HerderState, progress: LeaseProgress, now: int) -
         if task is None or lent is None:
             continue
         if (task.config.generation, task.config.restarts) == (report.generation, lent.restarts):
-            tasks[task.key] = _apply_report(task, report, now)
+            reason = report.trace or (None if report.progressed else task.parked_reason)
+            tasks[task.key] = replace(_apply_report(task, report, now), parked_reason=reason)
     return replace(state, tasks=tasks, leases=leases)
 
 
@@ -199,7 +204,7 @@ def fold_progress(
         figures=_with_rate(task.figures, figures, now),
         lost=0 if moved else task.lost,
         parked_until=None if memory.parked is None else memory.parked.until_ms,
-        parked_reason=memory.describe_parked(),
+        parked_reason=memory.describe_parked() or (None if moved else task.parked_reason),
     )
     return replace(state, tasks={**state.tasks, key: after})
 
@@ -284,13 +289,23 @@ def _apply_final_report(
     if restarted or task.target is not TargetState.STARTED:
         return after
     if report.end is LeaseEnd.FAILED:
-        return replace(after, trace=report.trace or "the task failed without a trace", parked_until=None)
+        return replace(
+            after, trace=report.trace or "the task failed without a trace", parked_until=None, parked_reason=None
+        )
     return replace(
         after,
         parked_until=parked,
-        parked_reason=report.trace if parked else None,
+        parked_reason=_reason_of(report),
         not_before=report.wake_at or (now + settings.idle_delay_ms if idle else 0),
     )
+
+
+def _reason_of(report: TaskReport) -> str | None:
+    """Return why the task has to run again without having failed, or None."""
+    if report.end is LeaseEnd.FENCED and not report.progressed:
+        # Nothing newer was granted here, so a producer or a consumer outside this cluster of workers did it.
+        return f"fenced by another client, and started again: {report.trace}"
+    return report.trace if report.end is LeaseEnd.PARKED else None
 
 
 def _apply_report(task: TaskRun, report: TaskReport, now: int) -> TaskRun:

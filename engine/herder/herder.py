@@ -20,6 +20,7 @@ from engine.errors import EngineError, GenerationFenced, NotFound, NotLeading, R
 from engine.herder import fold
 from engine.herder.config_topic import Connectors
 from engine.herder.connector_problems import ConnectorProblems
+from engine.herder.failure_log import FailureLog
 from engine.herder.fencing import FencingRunner
 from engine.herder.generations import GenerationCheck
 from engine.herder.initial_connectors import InitialConnectors
@@ -94,6 +95,7 @@ class Herder:
         self._offset_changes = OffsetChanges(connectors, self._fencing, offsets, sources, admin.begin_offsets)
         self._position_reader = TaskPositionReader(offsets, settings, self._problems)
         self._offset_refresh = OffsetRefresh(offsets, retention_ms, settings)
+        self._failures = FailureLog()
         self._heartbeat_timer = Timer(settings.heartbeat_ms)
         self._progress_timer = Timer(settings.progress_ms)
         self._view = HerderSnapshot(worker_id, slots=settings.slots)
@@ -184,6 +186,7 @@ class Herder:
         # Leases from an earlier leadership of this driver may still run.
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
         self._state = restore_tasks(fold.fold_config(state, self._connectors.state, now), self._status.read())
+        self._failures.restore(self._state)
         log.info("this driver leads with epoch %d and %d tasks", self._connectors.epoch, len(self._state.tasks))
         return True
 
@@ -289,6 +292,7 @@ class Herder:
         return answer
 
     def _publish_view(self, ends: Mapping[TopicPartition, int], now: int) -> None:
+        self._failures.turn(self._state)
         config = self._connectors.state
         facts = self._validation.all_facts(config.connectors)
         self._view = leader_snapshot(self._view, config, self._state, dict(ends), facts, self._problems.texts(facts))

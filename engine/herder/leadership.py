@@ -22,11 +22,6 @@ UNASSIGNED_MS = 60_000
 COMMITS = 2  # attempts to commit within one write
 
 
-def leader_id(group: str) -> str:
-    """Return the leader's transactional id (KIP-618)."""
-    return f"connect-cluster-{group}"
-
-
 class _UnfinishedStep(Enum):
     """The step that the last transaction still needs before another can begin."""
 
@@ -95,13 +90,20 @@ class LeaderProducer(CollectingProducer):
             client.flush()
             self._open = _UnfinishedStep.COMMIT
             self._commit()
-        except ProduceFailed:
-            self._settle()
+        except ProduceFailed as error:
+            self._abort_after(error)
             raise
         except AbortableError as error:
             self._open = _UnfinishedStep.ABORT
-            self._settle()
+            self._abort_after(error)
             raise RetriableError(f"the leader's records were not written to the config topic: {error}") from error
+
+    def _abort_after(self, error: EngineError) -> None:
+        """Abort the transaction. Without the right to write, the client can't even do that: `error` tells why."""
+        try:
+            self._settle()
+        except FatalError as fatal:
+            raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from fatal
 
     def _settle(self) -> None:
         """Finish what the previous transaction left open."""

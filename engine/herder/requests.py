@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from engine.config.masking import unmask
 from engine.config.options import strip_values
 from engine.errors import RequestConflict, RetriableError
-from engine.herder.config_topic import Connectors, refuse_masks, unmask
+from engine.herder.config_topic import Connectors, refuse_masks
 from engine.herder.fencing_rounds import needed_round
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.validation_cache import ValidationCache
@@ -25,7 +26,7 @@ class ConfigRequests:
         before = self._connectors.get(name).properties if exists else None
         new_properties = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
         refuse_masks(new_properties, self._validation.secrets(new_properties))
-        self._validation.check(new_properties)
+        self._validation.admit(name, new_properties)
         self._connectors.put(name, new_properties)
         return not exists
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from engine.config.options import Problem
 from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
 from engine.herder.assignment import named_topics
 from engine.herder.discovery import ClusterWatch
@@ -34,6 +35,7 @@ class ConnectorFacts(msgspec.Struct, frozen=True):
     task_configs: tuple[dict[str, str], ...] = ()
     secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
+    warnings: tuple[Problem, ...] = ()  # valid options that are ignored or doubtful
     keeps_positions_here: bool = True  # in its group or on the offsets topic, not in the target system
     watch: Callable[[], ClusterWatch] | None = None  # for connectors that discover tasks on another cluster
 
@@ -130,7 +132,7 @@ def task_status(view: HerderSnapshot, task: TaskRun) -> dict[str, Any]:
         "restarts": task.config.restarts,
         "kind": facts.kind,
         "parked_until": task.parked_until,
-        "parked_reason": _waits_for(task) if task_state(view, task) == "UNASSIGNED" else task.parked_reason,
+        "parked_reason": _reason(view, task),
         "lost_leases": task.lost,
         "metrics": task.figures.metrics,
         "stage_failures": task.figures.stage_failures,
@@ -169,8 +171,11 @@ def task_state(view: HerderSnapshot, task: TaskRun) -> str:
     return task.target.value
 
 
-def _waits_for(task: TaskRun) -> str:
-    return UNFENCED if task.unfenced else NO_SLOT
+def _reason(view: HerderSnapshot, task: TaskRun) -> str | None:
+    """Return why the task waits, or repeats an operation that failed."""
+    if task_state(view, task) == "UNASSIGNED":
+        return UNFENCED if task.unfenced else NO_SLOT
+    return task.parked_reason if task.target is TargetState.STARTED else None
 
 
 def is_leased(state: HerderState, key: TaskKey) -> bool:

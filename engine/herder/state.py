@@ -29,8 +29,8 @@ class TaskRun(msgspec.Struct, frozen=True):
     """A task of the current generation and the results of its leases so far.
 
     - `positions`: next offsets, read from Kafka once they are `located`. A partition without one was never committed.
-    - `not_before`: no lease before this time (ms). `parked_until` is set if the task itself asked for that, for
-      `parked_reason`.
+    - `not_before`: no lease before this time (ms). `parked_until` is set if the task itself asked for that.
+    - `parked_reason`: why it waits, or why the lease before could not go on; kept until the task progresses.
     - `lost`: consecutive lost leases without committed progress.
     - `trace`: set when the task is FAILED.
     - `ends`: end offsets on another cluster, which the herder can't read, as the task last reported them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.errors import EngineError
 from engine.herder.assignment import named_topics, wanted_topics
@@ -23,10 +23,19 @@ class ConnectorTopics:
         self._counts = None
 
     def partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
-        """Return the partitions of the topics that a connector reads. They are cached until `forget`."""
+        """Return the partitions of the topics that a connector reads. They are cached until `forget`.
+
+        Raises FatalError without the right to see a named topic.
+        """
         if self._counts is None:
             self._counts = self._admin.partition_counts()
-        names = sorted(self._counts) if properties.get("topics.regex", "").strip() else named_topics(properties)
+        if properties.get("topics.regex", "").strip():
+            names: Sequence[str] = sorted(self._counts)
+        else:
+            names = named_topics(properties)
+            for topic in names:
+                if topic not in self._counts:
+                    self._admin.partitions(topic)  # raises without the right to see it; else the topic does not exist
         return [
             TopicPartition(topic, number)
             for topic in wanted_topics(properties, names)

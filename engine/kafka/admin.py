@@ -17,7 +17,8 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from engine.errors import EngineError, RetriableError
-from engine.kafka.errors import translate, translated
+from engine.kafka.errors import NeededRights, translate, translated
+from engine.kafka.group_rights import refusal_behind
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
@@ -38,7 +39,10 @@ class KafkaAdmin:
 
     def partitions(self, topic: str) -> int | None:
         metadata = self._metadata().topics.get(topic)
-        return None if metadata is None or metadata.error is not None else len(metadata.partitions)
+        if metadata is None or metadata.error is not None:
+            self._check_visible(topic)
+            return None
+        return len(metadata.partitions)
 
     def topics(self) -> list[str]:
         return sorted(self._metadata().topics)
@@ -65,7 +69,8 @@ class KafkaAdmin:
         except ck.KafkaException as error:
             # Another worker may have created the topic after the look at the metadata.
             if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
-                raise translate(error.args[0]) from error
+                rights = NeededRights(topic=f"Create on topic {name}, or Describe if it exists")
+                raise translate(error.args[0], needs=rights) from error
         except TimeoutError as error:
             limit_s = TOPIC_SEEN_TIMEOUT_S + CALL_TIMEOUT_S
             raise RetriableError(f"the brokers did not confirm new topic {name} within {limit_s:g} s") from error
@@ -80,9 +85,23 @@ class KafkaAdmin:
                     return
             except RetriableError:
                 self._metadata()  # else the client keeps its old metadata of a topic without a leader
-            except EngineError:
-                return  # no permission to ask
+                self._check_visible(partitions[0].topic)
             time.sleep(LEADER_POLL_S)
+
+    def _check_visible(self, topic: str) -> None:
+        """Raise FatalError without the right to see the topic. The list of all topics leaves such topics out.
+
+        Unlike a request for metadata, this one creates no topic.
+        """
+        with translated():
+            answer = self._client.describe_topics(ck.TopicCollection([topic]), request_timeout=self._timeout_s)[topic]
+        try:
+            answer.result(self._timeout_s)
+        except ck.KafkaException as error:
+            if error.args[0].code() == ck.KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise translate(error.args[0], needs=NeededRights(topic=f"Describe on topic {topic}")) from error
+        except TimeoutError:
+            return  # the caller asks again
 
     def max_message_bytes(self, topic: str) -> int | None:
         """Return the topic's `max.message.bytes`, or None without permission to ask."""
@@ -93,9 +112,12 @@ class KafkaAdmin:
 
         The first broker that answers is taken, so that one hanging broker does not block the call.
         """
-        brokers = [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
-        minutes = self._option("offsets.retention.minutes", brokers)
+        minutes = self._option("offsets.retention.minutes", self._brokers())
         return None if minutes is None else minutes * 60_000
+
+    def transaction_max_ms(self) -> int | None:
+        """Return the largest `transaction.timeout.ms` that brokers accept; None without permission to ask."""
+        return self._option("transaction.max.timeout.ms", self._brokers())
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.latest())
@@ -113,16 +135,21 @@ class KafkaAdmin:
         # Not list_consumer_group_offsets: while the coordinator is not available, as on a new cluster,
         # librdkafka 2.16 crashes the whole process in it.
         options = {"group.id": group, "enable.auto.commit": "false", "isolation.level": "read_committed"}
+        needs = NeededRights(group=f"Describe on group {group}")
         reader = ck.Consumer({**self._settings, **options})
         try:
-            with translated():
+            with translated(needs=needs):
                 offsets = reader.committed([ck.TopicPartition(*one) for one in partitions], timeout=CALL_TIMEOUT_S)
+        except RetriableError as error:
+            if refused := refusal_behind(error, self._settings, group):
+                raise refused from error
+            raise
         finally:
             reader.close()
         committed: dict[TopicPartition, Committed | None] = dict.fromkeys(partitions)
         for one in offsets:
             if one.error is not None:
-                raise translate(one.error)
+                raise translate(one.error, needs=NeededRights(topic=f"Describe on topic {one.topic}"))
             if one.offset >= 0:
                 committed[TopicPartition(one.topic, one.partition)] = Committed(one.offset, one.metadata or "")
         return committed
@@ -143,7 +170,7 @@ class KafkaAdmin:
         last_error: EngineError | None = None
         for one, future in futures.items():
             try:
-                with translated():
+                with translated(needs=NeededRights(topic=f"Describe on topic {one.topic}")):
                     answer = future.result(max(0.0, late_s - time.monotonic()))
                 if answer.offset >= 0:
                     offsets[TopicPartition(one.topic, one.partition)] = answer.offset
@@ -166,6 +193,9 @@ class KafkaAdmin:
                     continue  # no permission, or this broker is unavailable
                 return int(entry.value) if entry is not None and entry.value else None
         return None
+
+    def _brokers(self) -> list[ConfigResource]:
+        return [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
 
     def _metadata(self) -> ClusterMetadata:
         with translated():

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import reduce
+from pathlib import Path
 
 from engine.config.masking import MASK, is_secret, mask_value
-from engine.config.options import Problem, nearest
+from engine.config.options import Problem, nearest, prefixed
+from engine.config.permissions import NAMES_FILE
+from engine.errors import ConfigError
 from engine.kafka.keystores import INLINE, JAVA_STORES, PEM_MARK, override, with_pem
 from engine.kafka.option_checks import refusal
 
@@ -89,6 +92,8 @@ SECRETS = (
     "ssl.truststore.password",
 )
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
+PLAIN_FILES = ("ssl.ca.", "ssl.certificate.", "ssl.crl.", "ssl.key.", "https.ca.", "sasl.kerberos.keytab")
+NO_FILES = ("", "probe")  # `probe`: the client looks for the system's certificates
 _LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
@@ -151,6 +156,27 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
     if jaas is not None and len(_login(jaas)) != 2:
         text = f"contains no username and password; use the client's own {prefix}sasl.* options"
         problems.append((f"{prefix}sasl.jaas.config", MASK, text))
+    return problems
+
+
+def file_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
+    """Return problems of a client's files on this machine: they can't be read, or are no key stores."""
+    problems: list[Problem] = []
+    try:
+        with prefixed(prefix, options):
+            with_pem(options)
+    except ConfigError as error:
+        problems += error.problems
+    for name, path in options.items():
+        if name.startswith(PLAIN_FILES) and name.endswith(NAMES_FILE) and path not in NO_FILES:
+            try:
+                with Path(path).open("rb"):
+                    pass
+            except IsADirectoryError:
+                pass  # a directory of certificates
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                problems.append((prefix + name, path, f"can't be read: {reason}"))
     return problems
 
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 import confluent_kafka as ck
 
 from engine.errors import EngineError, FatalError, RetriableError
-from engine.kafka.errors import translate, translated
+from engine.kafka.errors import NeededRights, translate, translated
+from engine.kafka.group_rights import refusal_behind
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 
@@ -30,6 +31,8 @@ class KafkaConsumer:
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
             self._client = ck.Consumer(dict(settings))
+        self._settings = dict(settings)
+        self._group = settings["group.id"]
         self._starts: dict[TopicPartition, int] = {}
         self._eofs: dict[TopicPartition, int] = {}
         self._trouble: EngineError | None = None
@@ -123,14 +126,20 @@ class KafkaConsumer:
             self._client.close()
 
     def _committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
-        with translated():
-            offsets = self._client.committed(
-                [ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S
-            )
+        needs = self._needs("Describe")
+        try:
+            with translated(needs=needs):
+                offsets = self._client.committed(
+                    [ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S
+                )
+        except RetriableError as error:
+            if refused := refusal_behind(error, self._settings, self._group):
+                raise refused from error
+            raise
         committed_offsets: dict[TopicPartition, Committed | None] = {}
         for one in offsets:
             if one.error is not None:
-                raise translate(one.error)
+                raise translate(one.error, needs=self._needs("Describe", one.topic))
             committed = Committed(one.offset, one.metadata or "") if one.offset >= 0 else None
             committed_offsets[TopicPartition(one.topic, one.partition)] = committed
         return committed_offsets
@@ -140,11 +149,12 @@ class KafkaConsumer:
             ck.TopicPartition(topic, partition, committed.offset, committed.metadata)
             for (topic, partition), committed in offsets.items()
         ]
-        with translated():
+        needs = self._needs("Read", *{partition.topic for partition in offsets})
+        with translated(needs=needs):
             done = self._client.commit(offsets=rows, asynchronous=False)
         for one in done or ():
             if one.error is not None:
-                raise translate(one.error)
+                raise translate(one.error, needs=needs)
 
     def _raise_client_error(self) -> None:
         trouble, self._trouble = self._trouble, None
@@ -154,9 +164,10 @@ class KafkaConsumer:
     def _event(self, message: ck.Message) -> EngineError | None:
         error = message.error()
         assert error is not None
-        if error.code() != ck.KafkaError._PARTITION_EOF:
-            return translate(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if error.code() != ck.KafkaError._PARTITION_EOF:
+            rights = NeededRights(topic=f"Read on topic {topic}", group=f"Describe on group {self._group}")
+            return translate(error, needs=rights)
         if topic is None or partition is None or offset is None:
             return FatalError("the client reported the end of a partition without its name")
         self._eofs[TopicPartition(topic, partition)] = offset
@@ -167,8 +178,14 @@ class KafkaConsumer:
             marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), cached=True)
         return -1 if marks is None or marks[1] < 0 else max(marks[1], position)
 
+    def _needs(self, operation: str, *topics: str) -> NeededRights:
+        """Return the operation on these topics and on the group."""
+        return NeededRights(
+            topic=f"{operation} on topic {', '.join(sorted(topics))}", group=f"{operation} on group {self._group}"
+        )
+
     def _watermarks(self, partition: TopicPartition) -> tuple[int, int]:
-        with translated():
+        with translated(needs=self._needs("Describe", partition.topic)):
             marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), CALL_TIMEOUT_S)
         if marks is None:
             raise translate(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -140,25 +141,52 @@ def failure_type(error: KafkaError) -> FailureType | None:
     return FailureType.TRANSACTION_FAILED if abortable or error.code() == KafkaError.INVALID_PRODUCER_EPOCH else None
 
 
-def translate(error: KafkaError, classify: Callable[[KafkaError], Kind] = error_class) -> EngineError:
+@dataclass(frozen=True, slots=True)
+class NeededRights:
+    """The rights that a call needs, as "Read on topic orders", for the message when one is missing."""
+
+    topic: str = ""
+    group: str = ""
+    transactional_id: str = ""
+    cluster: str = ""
+
+    def missing(self, error: KafkaError) -> str:
+        """Return the right whose absence the error reports; empty for other errors."""
+        rights = {
+            KafkaError.TOPIC_AUTHORIZATION_FAILED: self.topic,
+            KafkaError.GROUP_AUTHORIZATION_FAILED: self.group,
+            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: self.transactional_id,
+            KafkaError.CLUSTER_AUTHORIZATION_FAILED: self.cluster,
+        }
+        return rights.get(error.code(), "")
+
+
+NO_RIGHTS = NeededRights()
+
+
+def translate(
+    error: KafkaError, classify: Callable[[KafkaError], Kind] = error_class, needs: NeededRights = NO_RIGHTS
+) -> EngineError:
     """Convert a client error to the engine's."""
     kind = classify(error)
     if kind is ProduceFailed:
         return ProduceFailed((("", describe(error)),), (), FailureType.MESSAGE_REJECTED)
-    return kind(describe(error))
+    return kind(describe(error, needs))
 
 
-def describe(error: KafkaError) -> str:
-    """Return the error's name and the client's message, for people."""
+def describe(error: KafkaError, needs: NeededRights = NO_RIGHTS) -> str:
+    """Return the error's name and the client's message, for people, with the right that is missing."""
     hint = ""
     if error.code() == KafkaError.UNKNOWN_MEMBER_ID:
         hint = "; another consumer has joined this connector's group: stop it, or give it a group of its own"
+    elif right := needs.missing(error):
+        hint = f"; the principal lacks {right} (`python -m engine acls` prints the commands that grant rights)"
     return f"{error.name()}: {error.str()}{hint}"
 
 
 @contextmanager
-def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator[None]:
-    """Convert the client's exceptions in the block to the engine's."""
+def translated(classify: Callable[[KafkaError], Kind] = error_class, needs: NeededRights = NO_RIGHTS) -> Iterator[None]:
+    """Convert the client's exceptions in the block to the engine's. `needs` are the rights of the calls in it."""
     try:
         yield
     except (KafkaException, SystemError) as error:
@@ -166,15 +194,15 @@ def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator
         if cause is None:
             raise
         if cause.args and isinstance(cause.args[0], KafkaError):
-            raise translate(cause.args[0], classify) from error
+            raise translate(cause.args[0], classify, needs) from error
         raise FatalError(str(cause)) from error
     except TimeoutError as error:
         raise RetriableError("the brokers did not respond in time") from error
 
 
-def translated_transactional() -> AbstractContextManager[None]:
+def translated_transactional(needs: NeededRights = NO_RIGHTS) -> AbstractContextManager[None]:
     """Convert the exceptions of transactional calls in the block to the engine's."""
-    return translated(transactional_class)
+    return translated(transactional_class, needs)
 
 
 def _cause(error: KafkaException | SystemError) -> KafkaException | None:

@@ -81,7 +81,7 @@ def _read(option: str, location: str, password: str | None, key_password: str | 
         if data.startswith(DER_SEQUENCE):
             return _read_pkcs12(data, password)
     except OSError as error:
-        raise _unreadable(option, location, error.strerror or "can't be read") from error
+        raise _unreadable(option, location, f"can't be read: {error.strerror}") from error
     except (ValueError, IndexError, TypeError) as error:
         raise _unreadable(option, location, f"can't be read, or its password is wrong: {error}") from error
     raise _unreadable(option, location, "is not a PKCS #12, JKS or PEM store; convert it with keytool -importkeystore")

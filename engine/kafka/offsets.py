@@ -81,7 +81,8 @@ class OffsetsTopic:
                 before, late_ms = reached, self.clock.now_ms() + STALLED_MS
             elif self.clock.now_ms() > late_ms:
                 raise RetriableError(
-                    f"the offsets topic {self.topic} could not be read to its end; a transaction may be open there"
+                    f"the offsets topic {self.topic} could not be read to its end; a transaction may be open there, or "
+                    f"the principal lacks Read on topic {self.topic}"
                 )
 
     def write(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:

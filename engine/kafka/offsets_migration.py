@@ -1,13 +1,18 @@
-"""Migration of a connector's offsets from the worker's topic to its own (KIP-618, migration)."""
+"""Migration of a connector's offsets from the worker's topic to its own (KIP-618, migration).
+
+A connector's own topic counts for ever once it is migrated. So a connector that went back to the worker's topic and
+then returns is refused: its own topic would let it begin before records that it has delivered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
-from engine.errors import GenerationFenced, RetriableError
+from engine.errors import FatalError, GenerationFenced, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_records import MIGRATED, memory_key, sentinel_key
+from engine.kafka.offsets_records import MIGRATED, OffsetKey, memory_key, sentinel_key
 from engine.pipeline.source_commit import Row
 from engine.ports import Clock, TransactionalProducer
 
@@ -68,3 +73,39 @@ def rows_of(connector: str, shared: OffsetsTopic) -> list[Row]:
         if key.connector == connector and memory
     ]
     return [*offsets, *memories, (sentinel_key(connector), MIGRATED)]
+
+
+def check_current(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> None:
+    """Raise FatalError, with the remedy, if the connector has committed to the shared topic since its own. Pure."""
+    if not (newer := newer_keys(connector, own, shared)):
+        return
+    key = newer[0]
+    own_time = f"of {_time(own.stamps[key])}" if key in own.stamps else "there is none"
+    raise FatalError(
+        f"topic {shared.topic} has newer offsets of connector {connector} than its own topic {own.topic}: that of "
+        f"{key.partition.decode()} is of {_time(shared.stamps[key])}, in {own.topic} {own_time}. Starting from "
+        f"{own.topic} would deliver records twice. Set offsets.storage.topic to the name of a new topic, or stop the "
+        f"connector, delete {own.topic} and start it again; its offsets are then copied from {shared.topic}. To start "
+        f"from {own.topic} in spite of this, stop the connector and set its offsets over REST"
+    )
+
+
+def newer_keys(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> list[OffsetKey]:
+    """Return the connector's offsets that differ in the shared topic and are newer there. Pure.
+
+    The driver's copies keep the times of their originals, so they are never newer. An offset that only the shared topic
+    has is newer than all of its own topic: before that, the migration would have copied it.
+    """
+    own_keys = [key for key in own.offsets if key.connector == connector]
+    last = max((own.stamps[key] for key in own_keys), default=-1)
+    return sorted(
+        key
+        for key, (_, value) in shared.offsets.items()
+        if key.connector == connector
+        and value != own.offsets.get(key, (b"", b""))[1]
+        and shared.stamps[key] > own.stamps.get(key, last)
+    )
+
+
+def _time(stamp: int) -> str:
+    return datetime.fromtimestamp(stamp / 1000, UTC).isoformat(timespec="milliseconds")

@@ -10,7 +10,7 @@ from types import MethodType
 import confluent_kafka as ck
 
 from engine.errors import FailureType, ProduceFailed, RetriableError
-from engine.kafka.errors import REJECTED, describe, error_class, translate, translated
+from engine.kafka.errors import REJECTED, NeededRights, describe, error_class, translate, translated
 from engine.ports import Producer, Row
 
 FLUSH_SLICE_S = 0.5
@@ -67,9 +67,10 @@ class KafkaProducer(Producer):
             while self._client.flush(FLUSH_SLICE_S):
                 pass
         failures = self._take_failures()
-        for _, _, error in failures:
+        for _, topic, error in failures:
             if error_class(error) is not RetriableError and error.code() not in REJECTED:
-                raise translate(error)  # about no record: the client, or its right to write, is gone
+                # About no record: the client, or its right to write, is gone.
+                raise translate(error, needs=writing(topic))
         if failures:
             rows = tuple((topic, describe(error)) for _, topic, error in failures)
             retriable = all(error_class(error) is RetriableError for _, _, error in failures)
@@ -132,6 +133,11 @@ class KafkaProducer(Producer):
         failures = sorted([*self._refused, *self._lost], key=lambda row: row[0])
         self._refused, self._lost, self._queued = [], [], 0
         return failures
+
+
+def writing(*topics: str) -> NeededRights:
+    """Return the right to write to these topics."""
+    return NeededRights(topic=f"Write on topic {', '.join(topics)}", cluster="IdempotentWrite on the cluster")
 
 
 def _why(error: Exception) -> str:

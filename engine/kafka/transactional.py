@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import confluent_kafka as ck
@@ -12,20 +13,21 @@ from engine.errors import AbortableError, CommitFailed, FailureType, ProduceFail
 from engine.kafka.consumer import retry_while_retriable
 from engine.kafka.errors import (
     CONSEQUENCES,
+    NeededRights,
     describe,
     failure_type,
     transactional_class,
     translate,
     translated_transactional,
 )
-from engine.kafka.producer import FLUSH_SLICE_S, Failure, KafkaProducer
+from engine.kafka.group_rights import CONNECTION
+from engine.kafka.producer import FLUSH_SLICE_S, Failure, KafkaProducer, writing
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
 CALL_TIMEOUT_S = 15.0
 GRACE_S = 5.0  # beyond a call's own time-out
 COORDINATORS = "__transaction_state"
-CONNECTION = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.", "log_level", "socket.keepalive.enable")
 
 
 class KafkaTransactional(KafkaProducer):
@@ -34,6 +36,7 @@ class KafkaTransactional(KafkaProducer):
     def __init__(self, settings: Mapping[str, str], timeout_s: float = CALL_TIMEOUT_S) -> None:
         super().__init__(settings)
         self._timeout_s = timeout_s
+        self._needs = NeededRights(transactional_id=f"Write on transactional id {settings['transactional.id']}")
         self._connection = {name: value for name, value in settings.items() if name.startswith(CONNECTION)}
         self._members: dict[str, Any] = {}  # the client's group metadata by group
 
@@ -52,6 +55,8 @@ class KafkaTransactional(KafkaProducer):
         lost, failures = bool(self._lost), self._take_failures()
         if not failures:
             return
+        if lost and all(error.code() in CONSEQUENCES for _, _, error in failures):
+            self._raise_refusal(sorted({topic for _, topic, _ in failures}))
         failed = _failed(failures)
         if not lost and not any(error.code() in CONSEQUENCES for _, _, error in failures):
             raise failed  # the records never left the client, so the transaction is not affected
@@ -64,8 +69,11 @@ class KafkaTransactional(KafkaProducer):
             for (topic, partition), committed in offsets.items()
         ]
 
+        topics = ", ".join(sorted({partition.topic for partition in offsets}))
+        needs = replace(self._needs, topic=f"Read on topic {topics}", group=f"Read on group {group}")
+
         def send() -> None:
-            with translated_transactional():
+            with translated_transactional(needs):
                 self._call_in_thread(lambda: self._client.send_offsets_to_transaction(rows, member, self._timeout_s))
 
         retry_while_retriable(send)
@@ -85,11 +93,20 @@ class KafkaTransactional(KafkaProducer):
         self._take_failures()
 
     def _init(self) -> None:
-        with translated_transactional():
+        with translated_transactional(self._needs):
             # The second answer finds the client connected; else it looks for its coordinator half a second later.
             for _ in range(2):
                 self._client.list_topics(COORDINATORS, self._timeout_s)
             self._client.init_transactions(self._timeout_s)
+
+    def _raise_refusal(self, topics: Sequence[str]) -> None:
+        """Raise FatalError if the brokers refused to add these topics: delivery reports tell only the consequence."""
+        try:
+            self._client.begin_transaction()  # not allowed inside a transaction, so it raises the transaction's error
+        except ck.KafkaException as error:
+            needs = writing(*topics)
+            if needs.missing(error.args[0]):
+                raise translate(error.args[0], transactional_class, needs) from error
 
     def _deliver(self) -> None:
         """Return when all records are acknowledged or one is lost, because then waiting is useless."""
@@ -140,9 +157,9 @@ def _failed(failures: Sequence[Failure]) -> ProduceFailed:
     """Combine failures by their causes. Raises GenerationFenced or FatalError if a cause is one."""
     causes = [row for row in failures if row[2].code() not in CONSEQUENCES] or failures
     kinds = [failure_type(error) for _, _, error in causes]
-    for kind, (_, _, error) in zip(kinds, causes, strict=True):
+    for kind, (_, topic, error) in zip(kinds, causes, strict=True):
         if kind is None:
-            raise translate(error, transactional_class)
-    rows = tuple((topic, describe(error)) for _, topic, error in causes)
+            raise translate(error, transactional_class, writing(topic))
+    rows = tuple((topic, describe(error, writing(topic))) for _, topic, error in causes)
     worst = next(kind for kind in FailureType if kind in kinds)
     return ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in causes), worst)

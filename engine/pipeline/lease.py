@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 from engine.config.topic import ConfigState
 from engine.errors import Aborted, EngineError, GenerationFenced, RetriableError
@@ -20,6 +21,7 @@ from engine.pipeline.opened_task import TROUBLE_PAUSE_MS, OpenTask, close, lease
 from engine.pipeline.outcome import Failed, TaskEnding
 from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
 from engine.ports import Clock
+from engine.reporting.log_lines import in_task
 
 POLL_TIMEOUT_S = 0.1
 LOOK_MS = 1  # time per task between two sweeps of a waiting pool; a poll costs a twentieth of it
@@ -30,6 +32,7 @@ COLLECT_PAUSES = 20  # pause after a collection, as a multiple of its time, whic
 Finish = Callable[[], OpenTask]  # runs on the lease's own thread, because a connector's resources may be bound to it
 Open = Callable[[TaskConfig, bool], Finish]  # runs on any thread; True asks for small steps after an abort
 ReportProgress = Callable[[Sequence[TaskReport]], None]  # reports what a lease has done so far; it never raises
+NoteEnd = Callable[[TaskReport], None]  # called for the last report of each task; it never raises
 
 
 class Deadline:
@@ -55,12 +58,14 @@ def run_tasks(
     deadline: Deadline,
     report_progress: ReportProgress = lambda _: None,
     commit_interval_ms: int = COMMIT_INTERVAL_MS,
+    note_end: NoteEnd = lambda _: None,
 ) -> tuple[TaskReport, ...]:
     """Claim and run each task of the lease; return one report each, in the order they ended.
 
     `report_progress` is called while the lease stays open beyond its budget, and when the idle tasks have committed.
     """
-    return _RunningLease(lease, tail, clock, open_task, deadline, report_progress, commit_interval_ms).run()
+    running = _RunningLease(lease, tail, clock, open_task, deadline, report_progress, commit_interval_ms, note_end)
+    return running.run()
 
 
 class _RunningLease:
@@ -75,6 +80,7 @@ class _RunningLease:
         deadline: Deadline,
         report_progress: ReportProgress,
         commit_interval_ms: int,
+        note_end: NoteEnd,
     ) -> None:
         self._lease = lease
         self._tail = tail
@@ -83,6 +89,7 @@ class _RunningLease:
         self._deadline = deadline
         self._report_progress = report_progress
         self._commit_interval_ms = commit_interval_ms
+        self._note_end = note_end
         self._active: list[OpenTask] = []
         self._reports: list[TaskReport] = []
         self._collect_ms = 0
@@ -96,7 +103,7 @@ class _RunningLease:
             if isinstance(opened, OpenTask):
                 self._active.append(opened)
             else:
-                self._reports.append(opened)
+                self._end(opened)
         try:
             self._run()
         finally:
@@ -118,7 +125,8 @@ class _RunningLease:
                     continue  # no task runs meanwhile, but a standing lease keeps its tasks' memory
                 # A commit under way uses the clients that closing a task closes.
                 self._await_commits()
-                self._reports += [self._close_after(opened, error) for opened in self._active]
+                for opened in self._active:
+                    self._end(self._close_after(opened, error))
                 break
             if self._run_turns(state) or self._lease.standing:
                 self._collect()
@@ -206,7 +214,7 @@ class _RunningLease:
         if not self._finish_commit(opened):
             return False
         if not is_patient and opened.task.can_commit_in_background:
-            self._commits.begin(opened.config.task_id, opened.task.save)
+            self._commits.begin(opened.config.task_id, partial(_save, opened))
             return False
         self._run_turn(opened, lambda: _step_or_save(opened, stop, timeout_s, self._clock, waits=waits))
         return True
@@ -220,26 +228,35 @@ class _RunningLease:
     def _run_turn(self, opened: OpenTask, turn: Callable[[], TaskReport | None]) -> bool:
         """Run one turn; return whether the task goes on unchanged. Otherwise it was reopened, or has its report."""
         made: OpenTask | TaskReport | None
-        try:
-            made = turn()
-        except Aborted as aborted:
-            # A transaction does not tell which record the brokers reject. Small steps find it.
-            made = self._claim_again(opened, aborted)
-        except Exception as error:  # noqa: BLE001, a sink flushes outside the guard
-            made = self._close_after(opened, error)
+        with in_task(opened.config.connector, opened.config.task):
+            made = self._turn_result(opened, turn)
         if isinstance(made, OpenTask):
             self._active[self._active.index(opened)] = made
         elif made is not None:
             self._active.remove(opened)
-            self._reports.append(made)
+            self._end(made)
         return made is None
+
+    def _turn_result(self, opened: OpenTask, turn: Callable[[], TaskReport | None]) -> OpenTask | TaskReport | None:
+        try:
+            return turn()
+        except Aborted as aborted:
+            # A transaction does not tell which record the brokers reject. Small steps find it.
+            return self._claim_again(opened, aborted)
+        except Exception as error:  # noqa: BLE001, a sink flushes outside the guard
+            return self._close_after(opened, error)
+
+    def _end(self, report: TaskReport) -> None:
+        self._reports.append(report)
+        self._note_end(report)
 
     def _claim(self, config: TaskConfig, *, careful: bool = False) -> Finish | TaskReport:
         end = end_of_ownership(self._tail.state, config, self._lease.leader_epoch)
         if end is not None:
             return report_unopened(config, end)
         try:
-            return self._open_task(config, careful)
+            with in_task(config.connector, config.task):
+                return self._open_task(config, careful)
         except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end other tasks
             return report_unopened(config, *lease_end_of(config, error, self._clock))
 
@@ -247,7 +264,8 @@ class _RunningLease:
         if isinstance(claimed, TaskReport):
             return claimed
         try:
-            opened = claimed()
+            with in_task(config.connector, config.task):
+                opened = claimed()
         except Exception as error:  # noqa: BLE001, as above
             return report_unopened(config, *lease_end_of(config, error, self._clock))
         parked = opened.task.state.parked
@@ -288,6 +306,12 @@ def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
     """Read the config topic to its end. Raises GenerationFenced if the lease no longer owns the task (KIP-618)."""
     if end_of_ownership(tail.read_to_end(), task, lease.leader_epoch) is not None:
         raise GenerationFenced(f"{task.task_id} has a newer generation or leader, or must stop")
+
+
+def _save(opened: OpenTask) -> TaskEnding | None:
+    """Save on a thread of its own, whose log lines belong to the task too."""
+    with in_task(opened.config.connector, opened.config.task):
+        return opened.task.save()
 
 
 def _step_or_save(

@@ -81,9 +81,9 @@ def report_all_unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: 
 def lease_end_of(config: TaskConfig, error: Exception, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
     """Return lease end, wake-up time and trace for an exception outside a record's operations."""
     policy = content_policy_of(config.config)
-    # Nobody has to act: the successor works already. So there is no trace, and the task does not fail.
+    # The task does not fail, because its successor works already. If there is none, the driver shows the reason.
     if isinstance(error, GenerationFenced):
-        return LeaseEnd.FENCED, None, None
+        return LeaseEnd.FENCED, None, policy.sentence(error)
     if isinstance(error, RetriableError):
         pause_ms = AWAY_PAUSE_MS if isinstance(error, ClusterAway) else TROUBLE_PAUSE_MS
         return LeaseEnd.PARKED, clock.now_ms() + pause_ms, policy.sentence(error)
@@ -119,6 +119,14 @@ def report_of(
         wake_at=wake_at,
         trace=trace,
     )
+
+
+def trouble_report(config: TaskConfig, reason: str | None) -> TaskReport:
+    """Return the report of a task that repeats a failed operation during its lease; None: it has succeeded."""
+    return TaskReport(
+        config.connector, config.task, config.generation, None, {}, {}, {}, {}, {}, {}, progressed=reason is None,
+        trace=reason,
+    )  # fmt: skip
 
 
 def report_unopened(

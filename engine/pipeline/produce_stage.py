@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from engine.errors import EngineError, ProduceFailed, RetriableError
+from engine.errors import EngineError, FailureType, ProduceFailed, RetriableError
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import FailedAttempts, Interrupted, PendingError, StageFailure
 from engine.ports import Producer, Row
@@ -43,6 +43,7 @@ class Delivered(msgspec.Struct, frozen=True):
     """The record is durable."""
 
 
+MOST_ABORTS = 3  # of transactions within one call of `write`
 WRITTEN = Delivered()
 HELD = Interrupted(None)  # not tried, or not tried again, because an earlier error stops the task
 Answer = Delivered | PendingError | Interrupted
@@ -82,6 +83,7 @@ class _WriteCall:
         self._trial = writer.guard.state.tolerance
         self._between = deque(between)
         self._trouble = FailedAttempts()
+        self._aborts = 0
 
     def run(self) -> list[Answer]:
         while self._parts:
@@ -93,7 +95,9 @@ class _WriteCall:
                 continue
             left = [part[ordinal] for ordinal in failed.ordinals]
             self._note_delivered(part, left)
-            if failed.retriable:
+            if failed.type is FailureType.TRANSACTION_FAILED:
+                self._write_again(left, failed)
+            elif failed.retriable:
                 self._retry(left, failed)
             elif len(left) > 1:
                 # `_parts` is a stack. The first half comes to lie on top, so records are written in order.
@@ -117,6 +121,16 @@ class _WriteCall:
         for place in part:
             if place not in failed:
                 self._answers[place] = WRITTEN
+
+    def _write_again(self, left: list[int], failed: ProduceFailed) -> None:
+        """Put the part back after its transaction was aborted. No record is to blame, so no handler is asked.
+
+        Raises RetriableError if it is aborted again and again: the task begins again at its last commit.
+        """
+        self._aborts += 1
+        if self._aborts > MOST_ABORTS:
+            raise RetriableError(f"the transaction was aborted {self._aborts} times: {failed}") from failed
+        self._parts.append(left)
 
     def _retry(self, left: list[int], failed: ProduceFailed) -> None:
         """Wait, then put the part back. When retries are exhausted, each guilty record becomes an error."""

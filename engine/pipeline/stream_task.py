@@ -61,6 +61,7 @@ class StreamTask:
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
         transaction: Transaction | None = None,
+        tell_trouble: Callable[[str | None], None] = lambda _reason: None,
     ) -> None:
         self.steps = tuple(steps)
         self.topology = topology
@@ -73,6 +74,8 @@ class StreamTask:
         self.state = state
         self.clock = clock
         self.transaction = transaction
+        self.tell_trouble = tell_trouble  # its lease does not end with a trouble, so no report would tell of it
+        self._troubled = False
         self.commit_interval_ms = commit_interval_ms
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
         self._consume = ConsumeStage(guard, consumer, clock)
@@ -163,25 +166,41 @@ class StreamTask:
         if isinstance(polled, Interrupted) and polled.wake_at is not None:
             # A sink's lease would end here. A stream rests instead: a new lease would begin with empty processors.
             self._poll_at_ms = polled.wake_at
+            self._tell(self.state.describe_parked() or "the consumer's poll failed, and is repeated")
             return ()
+        if not isinstance(polled, Failed | Interrupted):
+            self._tell_recovery()
         return polled
 
     def _save_in_place(self) -> Interrupted | None:
         """Save, with retries until it succeeds; nothing else is processed before."""
         while True:
             try:
-                return self.save()
+                saved = self.save()
             except Aborted:
                 raise  # the transaction's writes are gone, so their positions must not be committed
             except RetriableError as error:
                 stopped = self._pause("the commit failed", error)
                 if stopped is not None:
                     return stopped
+            else:
+                self._tell_recovery()
+                return saved
 
     def _pause(self, what: str, error: RetriableError) -> Interrupted | None:
         text = self.guard.content_policy.sentence(error)
         log.warning("%s-%d: %s; next attempt in %d ms: %s", self.guard.connector, self.state.task, what, PAUSE_MS, text)
+        self._tell(f"{what}, and is repeated: {text}")
         return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
+
+    def _tell(self, reason: str) -> None:
+        self._troubled = True
+        self.tell_trouble(reason)
+
+    def _tell_recovery(self) -> None:
+        if self._troubled:
+            self._troubled = False
+            self.tell_trouble(None)
 
     def _finish(self, units: list[ProcessingUnit]) -> StepVerdict | None:
         """Write and settle the processed units. Commit before a long wait for another attempt to write."""

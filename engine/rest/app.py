@@ -24,14 +24,14 @@ from engine.config.topic import TargetState
 from engine.config.worker import WorkerConfig
 from engine.errors import BadRequest, ConfigError, EngineError, NotFound, NotLeading, RequestConflict, RetriableError
 from engine.herder.offset_changes import OffsetRow
-from engine.herder.snapshot import HerderSnapshot
+from engine.herder.snapshot import ConnectorFacts, HerderSnapshot
 from engine.leases import ConnectorKind
 from engine.rest import bodies, prometheus
 from engine.rest.put_rehearsals import PutRehearsals
 from engine.steps.secrets import given_secrets
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-Examine = Callable[[Mapping[str, str]], object]
+Examine = Callable[[Mapping[str, str]], ConnectorFacts]
 
 ANSWER_TIMEOUT_S = 60
 SIGNED_IN = "engine.signed_in"  # the key in a request's scope that RequestChecks sets for authenticated clients
@@ -239,12 +239,13 @@ class _Api:
                 400, f"connector.class is {given}, but the URL of the request has {plugin}; use the same class"
             )
         problems: tuple[Problem, ...] = ()
+        warnings: tuple[Problem, ...] = ()
         try:
-            self._examine({"connector.class": plugin, **properties})
+            warnings = self._examine({"connector.class": plugin, **properties}).warnings
         except ConfigError as error:
             problems = error.problems
         secrets = given_secrets(properties, options, ConnectorKind.SINK if known is None else known.kind, self._worker)
-        return bodies.validation(plugin, properties, problems, options, secrets)
+        return bodies.validation(plugin, properties, problems, warnings, options, secrets)
 
     def only_leader(self, endpoint: Endpoint) -> Endpoint:
         """Wrap an endpoint so that only the leader runs it. A standby driver redirects to the leader.

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.assembly.plugin_list import Plugin
+from engine.config import exactly_once_source, handlers, topic_creation
+from engine.config.connector import all_options
 from engine.config.masking import MASK, mask
 from engine.config.options import REQUIRED, Option, Problem
 from engine.errors import BadRequest
@@ -13,6 +15,18 @@ from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
 
 VERSION = "0.1.0"
 _TYPES = {"duration": "LONG", "map": "STRING"}  # Kafka Connect has no such types
+
+# The groups of options, by the beginnings of their names. The options of a connector's class are in OWN.
+COMMON, OWN = "Common", "Connector"
+_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Converters", ("key.converter", "value.converter", "header.converter")),
+    ("Transforms", ("transforms", "predicates")),
+    ("Error handling", ("errors.", *(option.name.removesuffix(".*") for option in handlers.OPTIONS))),
+    ("Topic creation", tuple(option.name.removesuffix(".*") for option in topic_creation.OPTIONS)),
+    ("Exactly once", tuple(option.name for option in exactly_once_source.OPTIONS)),
+    ("Client options", ("consumer.override.", "producer.override.", "admin.override.")),
+)
+_SHARED = frozenset(spelling for option in all_options() for spelling in option.spellings)
 
 
 def root(cluster: str) -> dict[str, Any]:
@@ -60,18 +74,23 @@ def config(view: HerderSnapshot, name: str) -> dict[str, str]:
 
 
 def status(view: HerderSnapshot, name: str) -> dict[str, Any]:
-    """Return the states of the connector and its tasks."""
+    """Return the states of the connector and its tasks.
+
+    `delivery` is an extension of Kafka Connect's API: the guarantee, or null for an unusable configuration.
+    """
+    facts = view.facts_of(name)
     tasks = []
     for task in view.tasks(name):
         body = task_status(view, task)
         row = {"id": task.config.task, "state": body["state"], "worker_id": body["worker_id"]}
-        extra = {key: body[key] for key in ("trace", "parked_until") if body[key] is not None}
+        extra = {key: body[key] for key in ("trace", "parked_until", "parked_reason") if body[key] is not None}
         tasks.append({**row, **extra})
     return {
         "name": name,
         "connector": connector_status(view, name),
         "tasks": tasks,
-        "type": view.facts_of(name).kind,
+        "type": facts.kind,
+        "delivery": facts.delivery if facts.trace is None else None,
     }
 
 
@@ -136,30 +155,42 @@ def validation(
     plugin: str,
     properties: Mapping[str, str],
     problems: Iterable[Problem],
+    warnings: Iterable[Problem],
     options: Sequence[Option],
     secrets: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the body of `/connector-plugins/<p>/config/validate`: a row per option, with its errors."""
-    wrong: dict[str, list[str]] = {}
-    for option, _, message in problems:
-        wrong.setdefault(option, []).append(message)
+    """Return the body of `/connector-plugins/<p>/config/validate`: a row per option, with its errors and warnings.
+
+    Kafka Connect has no warnings. They tell of options that are ignored (KIP-618) or probably unintended.
+    """
+    wrong, doubtful = _messages(problems), _messages(warnings)
     known = {option.name: option for option in options if not option.is_family}
+    families = [option for option in options if option.is_family]
     shown = mask(properties, secrets)
-    names = [*known, *(name for name in {**properties, **wrong} if name not in known)]
+    names = [*known, *(name for name in {**properties, **wrong, **doubtful} if name not in known)]
     rows = [
         {
-            "definition": _definition(name, known.get(name)),
+            "definition": _definition(name, known.get(name) or _family_of(name, families)),
             "value": {
                 "name": name,
                 "value": shown.get(name),
                 "recommended_values": [],
                 "errors": wrong.get(name, []),
+                "warnings": doubtful.get(name, []),
                 "visible": True,
             },
         }
         for name in names
     ]
-    return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": ["Common"], "configs": rows}
+    groups = list(dict.fromkeys(row["definition"]["group"] for row in rows))
+    return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": groups, "configs": rows}
+
+
+def _messages(problems: Iterable[Problem]) -> dict[str, list[str]]:
+    messages: dict[str, list[str]] = {}
+    for option, _, message in problems:
+        messages.setdefault(option, []).append(message)
+    return messages
 
 
 def _definition(name: str, option: Option | None) -> dict[str, Any]:
@@ -169,8 +200,19 @@ def _definition(name: str, option: Option | None) -> dict[str, Any]:
         "required": option is not None and option.default is REQUIRED,
         "default_value": _default_text(option) if option else None,
         "documentation": option.doc if option else "",
-        "group": "Common",
+        "group": _group(name),
     }
+
+
+def _family_of(name: str, families: Iterable[Option]) -> Option | None:
+    """Return the family that the option belongs to, whose doc describes it."""
+    return next((one for one in families for start in one.spellings if name.startswith(start.removesuffix("*"))), None)
+
+
+def _group(name: str) -> str:
+    """Return the group of an option by its name, for the forms of clients."""
+    found = next((group for group, starts in _GROUPS if name.startswith(starts)), None)
+    return found or (COMMON if name in _SHARED else OWN)
 
 
 def _default_text(option: Option) -> str | None:

@@ -171,6 +171,12 @@ def _states(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     yield _gauge("kafka_connect_task_status", "1 for the current state of the task", (*TASK, "status"), states)
     parked = [(task.labels, float((task.status["parked_until"] or 0) > now_ms)) for task in tasks]
     yield _gauge("kafka_connect_task_parked", "1 while the task waits for a retry (KIP-298)", TASK, parked)
+    retrying = [
+        (task.labels, float(task.status.get("parked_reason") is not None and task.status["state"] != "UNASSIGNED"))
+        for task in tasks
+    ]
+    text = "1 while the task repeats an operation that failed, such as a commit, and has not progressed since"
+    yield _gauge("kafka_connect_task_retrying", text, TASK, retrying)
     info = [((*task.labels, *(str(task.status.get(name) or "") for name in INFO)), 1) for task in tasks]
     yield _gauge(
         "kafka_connect_task_info", "The kind and delivery guarantees of the task; always 1", (*TASK, *INFO), info

@@ -97,6 +97,7 @@ def _config(app: RequestChecks, tls: ssl.SSLContext | None, head_s: float) -> uv
         http=_protocol(head_s),
         ws="none",
         lifespan="off",
+        log_config=None,  # uvicorn's lines have the format of the driver's
         log_level="warning",
         access_log=False,
         server_header=False,

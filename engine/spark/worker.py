@@ -7,9 +7,11 @@ from typing import cast
 
 import msgspec
 
+from engine.config.log_options import read_log_config
 from engine.errors import RetriableError
 from engine.leases import Lease, RunLease, TaskReport
 from engine.record.trace import DISCREET
+from engine.reporting import log_lines
 
 
 class LeaseAnswer(msgspec.Struct, frozen=True):
@@ -22,6 +24,7 @@ class LeaseAnswer(msgspec.Struct, frozen=True):
 def run_encoded(function: str, payload: bytes) -> bytes:
     """Run the lease in `payload` with `function` (`module:name`)."""
     lease = msgspec.msgpack.decode(payload, type=Lease)
+    log_lines.configure(read_log_config(lease.worker))
     try:
         answer = LeaseAnswer(reports=_resolve(function)(lease))
     except RetriableError as error:

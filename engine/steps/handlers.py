@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from engine.config.connector import ConnectorConfig
-from engine.config.handlers import HandlerChoice, HandlerRole
+from engine.config.handlers import STREAM_DEFAULTS, HandlerChoice, HandlerRole
 from engine.config.options import Problem
 from engine.errors import ConfigError
 from engine.leases import ConnectorKind
@@ -32,11 +33,6 @@ _ROLES = {
 }
 # Roles without a stage: a sink writes by itself, a source reads by itself.
 _IDLE = {ConnectorKind.SINK: HandlerRole.PRODUCTION, ConnectorKind.SOURCE: HandlerRole.DESERIALIZATION}
-DEFAULTS = {
-    HandlerRole.PROCESSING: "LogAndFailProcessingExceptionHandler",
-    HandlerRole.DESERIALIZATION: "LogAndFailExceptionHandler",
-    HandlerRole.PRODUCTION: "DefaultProductionExceptionHandler",
-}
 
 
 def _names(*rows: tuple[Factory, tuple[str, ...]]) -> dict[str, Factory]:
@@ -66,7 +62,7 @@ BUILT_IN: Mapping[HandlerRole, Mapping[str, Factory]] = {
 
 
 def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list[Problem], list[Problem]]:
-    """Return the problems of a connector's handlers, and warnings.
+    """Return the problems of a connector's handlers, each of which is made once, and warnings.
 
     Warnings are about deprecated signatures, and about handlers that are never called.
     """
@@ -76,21 +72,12 @@ def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list
         if choice.role is _IDLE.get(kind):
             warnings.append((choice.option, choice.class_name, f"has no effect in a {kind}; remove it"))
         try:
-            handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
-        except ClassNotLoaded as error:
-            problems.append((choice.option, choice.class_name, str(error)))
-            continue
-        asked = choice.option, choice.class_name, "can't validate its options"
-        problem = shape_problem(choice.role, handler)
-        if problem is not None:
-            problems.append((choice.option, choice.class_name, problem))
+            handler = _made(choice)
+        except ConfigError as error:
+            problems += error.problems
             continue
         if old := old_signature(choice.role, handler):
             warnings.append((choice.option, choice.class_name, old))
-        try:
-            problems += ask(partial(given_problems, handler, choice.options, choice.prefix), *asked)
-        except ConfigError as error:
-            problems += error.problems
     return problems, warnings
 
 
@@ -102,7 +89,7 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     """
     chosen = {choice.role: choice for choice in config.handlers}
     if not limits_decide(kind, config.properties):
-        chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
+        chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in STREAM_DEFAULTS.items()} | chosen
     handlers = {role: _configured(choice, config) for role, choice in chosen.items()}
     by_stage: dict[int, NamedHandler] = {}
     for index, stage in enumerate(stages):
@@ -112,11 +99,22 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     return by_stage
 
 
-def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
+def _made(choice: HandlerChoice) -> Any:
+    """Return a new handler that is fit for its role. Raises ConfigError with its problems."""
     try:
         handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
     except ClassNotLoaded as error:
         raise ConfigError(((choice.option, choice.class_name, str(error)),)) from error
+    if problem := shape_problem(choice.role, handler):
+        raise ConfigError(((choice.option, choice.class_name, problem),))
+    asked = choice.option, choice.class_name, "can't validate its options"
+    if problems := ask(partial(given_problems, handler, choice.options, choice.prefix), *asked):
+        raise ConfigError(tuple(problems))
+    return handler
+
+
+def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
+    handler = _made(choice)
     if hasattr(handler, "configure"):
         options = {**config.properties, **choice.options}
         ask(lambda: handler.configure(options), choice.option, choice.class_name, "can't be configured")

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, distributions
 
+from engine.config.options import nearest
 from engine.config.permissions import CLASSES_OPTION
 from engine.import_path import ROOT, is_installed
 
@@ -21,6 +22,7 @@ PREDICATES = "engine.predicates"
 PROCESSORS = "engine.processors"
 SINKS = "engine.sinks"
 SOURCES = "engine.sources"
+SURE = 0.9  # likeness of a misspelt path; other packages have similar names
 _LOG = logging.getLogger(__name__)
 _switched_off: list[str] = []  # why this process loads no foreign classes
 
@@ -51,10 +53,11 @@ def find(group: str, name: str) -> object | None:
     return loaded
 
 
-def at_path(path: str, allow: Sequence[str]) -> object | None:
+def at_path(path: str, allow: Sequence[str], known: Sequence[str] = ()) -> object | None:
     """Return the object at `package.module.Class` or `package.module:Class`. Raises BrokenPlugin.
 
-    Return None if it is not a path. Importing runs code, so one of the patterns `allow` must match the path.
+    Return None if it is not a path. Importing runs code, so one of the patterns `allow` must match the path. `known`
+    are the names that need no pattern; the nearest is in the message.
     """
     dotted = path.replace(":", ".")
     module, _, name = dotted.rpartition(".")
@@ -63,7 +66,7 @@ def at_path(path: str, allow: Sequence[str]) -> object | None:
     if not any(fnmatchcase(dotted, pattern.replace(":", ".")) for pattern in allow):
         raise BrokenPlugin(
             f"is neither a built-in class nor an entry point of an installed package; to import it by its path, add "
-            f"it to the worker's {CLASSES_OPTION}"
+            f"it to the worker's {CLASSES_OPTION}{nearest(dotted, known, SURE)}"
         )
     if "." not in module and _is_loose(module):
         raise BrokenPlugin(
@@ -72,9 +75,13 @@ def at_path(path: str, allow: Sequence[str]) -> object | None:
         )
     _refuse_foreign()
     try:
-        loaded: object = getattr(importlib.import_module(module), name)
+        imported = importlib.import_module(module)
     except (Exception, SystemExit) as error:  # importing runs the user's code
         raise BrokenPlugin(f"can't be loaded: {error}") from error
+    loaded: object = getattr(imported, name, None)
+    if loaded is None:
+        others = [other for other in vars(imported) if isinstance(vars(imported)[other], type)]
+        raise BrokenPlugin(f"can't be loaded: module '{module}' has no class {name}{nearest(name, others)}")
     return loaded
 
 

@@ -146,7 +146,7 @@ def build_processor(step: StepConfig) -> Any:
         raise ConfigError(((f"{step.prefix}type", step.class_name, str(error)),)) from error
     if hasattr(processor, "configure"):
         configure = processor.configure
-        ask(lambda: configure(step.options), f"{step.prefix}type", step.class_name, "can't be configured")
+        ask(lambda: configure(step.options), f"{step.prefix}type", step.class_name, "can't be configured", step.prefix)
     return processor
 
 

@@ -180,7 +180,8 @@ def _make(group: str, step: StepConfig) -> Any:
 
 
 def _configure(group: str, step: StepConfig, configure: Callable[[dict[str, str]], None], made: Any) -> None:
-    ask(lambda: configure(_options(group, step, made)), _option(group, step), step.class_name, "can't be configured")
+    asked = _option(group, step), step.class_name, "can't be configured"
+    ask(lambda: configure(_options(group, step, made)), *asked, step.prefix)
 
 
 def _option(group: str, step: StepConfig) -> str:

@@ -10,7 +10,7 @@ from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import StepConfig, WorkerConfig
 from engine.leases import ConnectorKind
 from engine.steps import plugins
-from engine.steps.class_loading import FOREIGN, ClassNotLoaded, Factory, make
+from engine.steps.class_loading import FOREIGN, ClassNotLoaded, Factory, load, make
 from engine.steps.handlers import GROUP as HANDLERS
 from engine.steps.registry import BUILT_IN
 
@@ -18,9 +18,12 @@ from engine.steps.registry import BUILT_IN
 def secret_options(group: str, step: StepConfig) -> frozenset[str]:
     """Return a step's secret options, without prefix. For a class that can't be loaded, all of them."""
     built_in: Mapping[str, Factory] = BUILT_IN.get(group, {})
+    # The constructor of a handler runs only where the handler is checked, and in its task.
+    read = load if group == HANDLERS else make
     try:
-        step_object = make(group, built_in, step.class_name, allow=step.allow)
-        options: Sequence[Option] = getattr(step_object, "OPTIONS", None) or ()
+        options: Sequence[Option] = (
+            getattr(read(group, built_in, step.class_name, allow=step.allow), "OPTIONS", None) or ()
+        )
         return frozenset(spelling for option in options if option.secret for spelling in option.spellings)
     except (ClassNotLoaded, *FOREIGN):  # validation reports the reason
         return frozenset(step.options)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from engine.config.options import prefixed
 from engine.config.permissions import CONNECTING, IDENTITY
 from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig
@@ -58,6 +59,7 @@ class TaskOpening:
     - `pooled`: the task shares its lease with other tasks.
     - `away` holds clusters that did not answer another task of the lease, so that later tasks do not wait again.
     - `found` holds values from config providers, which no error may show.
+    - `tell_trouble` reports why the task repeats an operation within its lease; None: it has succeeded.
     - `closing` closes everything that was opened for the task.
     """
 
@@ -71,6 +73,7 @@ class TaskOpening:
     pooled: bool = False
     away: set[str] = field(default_factory=set)
     found: ResolvedProperties = field(default_factory=ResolvedProperties)
+    tell_trouble: Callable[[str | None], None] = lambda _reason: None
     closing: ExitStack = field(default_factory=ExitStack)
 
     @property
@@ -81,19 +84,33 @@ class TaskOpening:
 
 def open_consumer(opening: TaskOpening) -> KafkaConsumer:
     """Open the consumer of the connector's group."""
-    config, worker = opening.plan.config, opening.worker
-    fixed = COMMITTED_ONLY if opening.plan.delivery is Delivery.EXACTLY_ONCE else {}
-    below = inherited((base(worker), worker.consumer), config.consumer)
-    layers = (POOLED if opening.pooled else {}, *below, config.consumer, fixed)
-    settings = consumer_settings(f"connect-{config.name}", *layers)
+    with prefixed("consumer.override.", opening.plan.config.consumer):
+        settings = reading(opening.plan, opening.worker, POOLED if opening.pooled else {})
     consumer = KafkaConsumer(settings)
     opening.closing.callback(consumer.close)
     return consumer
 
 
+def reading(plan: ConnectorPlan, worker: WorkerConfig, *lowest: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of the consumer of the connector's group."""
+    fixed = COMMITTED_ONLY if plan.delivery is Delivery.EXACTLY_ONCE else {}
+    own = plan.config.consumer
+    layers = (*lowest, *inherited((base(worker), worker.consumer), own), own, fixed)
+    return consumer_settings(f"connect-{plan.config.name}", *layers)
+
+
+def creating(plan: ConnectorPlan, worker: WorkerConfig) -> dict[str, str]:
+    """Return the settings of the admin client that creates a source's topics."""
+    own = plan.config.admin
+    return admin_settings(*inherited((base(worker), worker.admin), own), own)
+
+
 def open_producer(opening: TaskOpening) -> KafkaProducer:
     """Open the producer of a source's or a stream's records."""
-    producer = KafkaProducer(producer_settings(WRITING, *producing(opening.worker, opening.plan.config.producer)))
+    own = opening.plan.config.producer
+    with prefixed("producer.override.", own):
+        settings = producer_settings(WRITING, *producing(opening.worker, own))
+    producer = KafkaProducer(settings)
     opening.closing.callback(producer.close)
     return producer
 
@@ -105,7 +122,8 @@ def open_transaction(opening: TaskOpening, check: Callable[[], None], *, keeps: 
     """
     worker, config = opening.worker, opening.plan.config
     name = transactional_id(worker.group_id, opening.task.connector, opening.task.task)
-    settings = transactional_settings(name, WRITING, *producing(worker, config.producer))
+    with prefixed("producer.override.", config.producer):
+        settings = transactional_settings(name, WRITING, *producing(worker, config.producer))
 
     def check_all() -> None:
         opening.admit()

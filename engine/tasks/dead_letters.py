@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.config.errors_policy import DLQ_PRODUCER
+from engine.config.options import prefixed
 from engine.config.worker import WorkerConfig
 from engine.errors import ClusterAway, RetriableError
 from engine.exactly_once.buffered import BufferedProducer
@@ -69,7 +71,8 @@ def letter_admin_settings(plan: ConnectorPlan, worker: WorkerConfig) -> dict[str
     # The admin client connects like the producer.
     beside = (connection(config.producer), connection(config.errors.dlq_producer))
     below = inherited((base(worker), worker.admin, connection(worker.producer)), *beside, config.admin)
-    return admin_settings(*below, *beside, config.admin)
+    with prefixed(DLQ_PRODUCER, config.errors.dlq_producer):
+        return admin_settings(*below, *beside, config.admin)
 
 
 def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int) -> tuple[dict[str, str], bool]:
@@ -83,7 +86,8 @@ def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int)
     own_layers = (config.producer, config.errors.dlq_producer)
     layers = (largest, *inherited((base(worker), worker.producer), *own_layers), *own_layers)
     make = unacknowledged_settings if plan.dead_letters == "best_effort" else producer_settings
-    settings = make(*layers)
+    with prefixed(DLQ_PRODUCER, config.errors.dlq_producer):
+        settings = make(*layers)
     if any(name in settings for name in DELIVERY_TIMEOUTS):
         return settings, False
     quick = {name: value for name, value in QUICK.items() if name.endswith("timeout.ms")}

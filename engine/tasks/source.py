@@ -11,7 +11,6 @@ from engine.errors import EngineError, FatalError
 from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
-from engine.kafka.client_options import admin_settings
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.topic_creation import TopicMaker
 from engine.leases import Delivery
@@ -30,7 +29,7 @@ from engine.ports import Producer, Source
 from engine.record.record import Record
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.steps.registry import build_converter
-from engine.tasks.clients import TaskOpening, base, build_guard, inherited, open_producer, open_transaction
+from engine.tasks.clients import TaskOpening, build_guard, creating, open_producer, open_transaction
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.sink import build_transforms
 from engine.tasks.source_offsets import open_offsets
@@ -158,13 +157,13 @@ def writing_steps(config: ConnectorConfig, transforms: Sequence[RecordTransform]
 
 
 def _steps(opening: TaskOpening, offsets: OffsetsTopic) -> Steps:
-    config, worker = opening.plan.config, opening.worker
+    config = opening.plan.config
     steps = writing_steps(config, build_transforms(config))
     producing = len(opening.plan.stages) - 1
     if opening.plan.delivery is Delivery.EXACTLY_ONCE:
         steps = (*steps, (producing, _refuse_records_for(offsets.topic)))
     if config.new_topics:
-        settings = admin_settings(*inherited((base(worker), worker.admin), config.admin), config.admin)
+        settings = creating(opening.plan, opening.worker)
         steps = (*steps, (producing, TopicMaker(lambda: KafkaAdmin(settings), config.new_topics).ensure))
     return steps
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.config.client_names import offsets_group
 from engine.config.connector import ConnectorConfig
 from engine.config.exactly_once_source import ISOLATION
-from engine.config.topic import TOPIC_CONFIG
+from engine.config.topic import OFFSETS_TOPIC_CONFIG
 from engine.config.worker import WorkerConfig
 from engine.errors import RequestConflict, RetriableError
 from engine.kafka.admin import KafkaAdmin
@@ -15,7 +16,7 @@ from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.offsets import OffsetsTopic
 from engine.kafka.offsets_copier import OffsetsTopicLocation
-from engine.kafka.offsets_migration import migrate, migration_id
+from engine.kafka.offsets_migration import check_current, migrate, migration_id
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import Delivery
@@ -41,7 +42,7 @@ def offsets_location(config: ConnectorConfig, worker: WorkerConfig, delivery: De
     readers = [connection(one) for one in ((beside, config.consumer) if is_own or exactly_once else ())]
     admins = [connection(one) for one in ((beside, config.admin) if is_own or exactly_once else ())]
     consumer = consumer_settings(
-        f"connect-{worker.group_id}-offsets",
+        offsets_group(worker.group_id),
         *inherited((base(worker), worker.consumer), *readers),
         *readers,
         {"fetch.min.bytes": "1"},
@@ -60,7 +61,7 @@ def offsets_location(config: ConnectorConfig, worker: WorkerConfig, delivery: De
 def shared_location(worker: WorkerConfig) -> OffsetsTopicLocation:
     """Return the worker's own offsets topic, with the worker's credentials."""
     consumer = consumer_settings(
-        f"connect-{worker.group_id}-offsets", base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED
+        offsets_group(worker.group_id), base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED
     )
     return OffsetsTopicLocation(
         connector="",
@@ -75,7 +76,8 @@ def shared_location(worker: WorkerConfig) -> OffsetsTopicLocation:
 def open_offsets(opening: TaskOpening) -> OffsetsTopic:
     """Return the reader of the task's offsets, at the topic's end. Raises RetriableError.
 
-    Task 0 creates and fills a connector's own topic; the other tasks wait for it.
+    Task 0 creates and fills a connector's own topic; the other tasks wait for it. Raises FatalError if the connector
+    has used the worker's topic since.
     """
     place = offsets_location(opening.plan.config, opening.worker, opening.plan.delivery)
     # Exactly-once tasks write offsets in their own transactions.
@@ -94,6 +96,8 @@ def open_offsets(opening: TaskOpening) -> OffsetsTopic:
                 f"the offsets of connector {place.connector} are not in topic {place.topic} yet; waiting for task 0"
             )
         _migrate(opening, topic)
+    elif place.is_own:
+        _check_current(opening, place, topic)
     return topic
 
 
@@ -148,7 +152,17 @@ def _kept(place: OffsetsTopicLocation, worker: WorkerConfig, *, writes: bool) ->
 
 def _create(place: OffsetsTopicLocation, worker: WorkerConfig) -> None:
     admin = KafkaAdmin(dict(place.admin))
-    admin.create_topic(place.topic, worker.offset_partitions, worker.offset_replication_factor, TOPIC_CONFIG)
+    admin.create_topic(place.topic, worker.offset_partitions, worker.offset_replication_factor, OFFSETS_TOPIC_CONFIG)
+
+
+_checked: dict[OffsetsTopicLocation, int] = {}  # generation by own topic
+
+
+def _check_current(opening: TaskOpening, place: OffsetsTopicLocation, own: OffsetsTopic) -> None:
+    """Check once per generation: a connector changes its topic only by a new configuration."""
+    if _checked.get(place) != opening.task.generation:
+        check_current(place.connector, own, _kept(shared_location(opening.worker), opening.worker, writes=False))
+        _checked[place] = opening.task.generation
 
 
 def _migrate(opening: TaskOpening, own: OffsetsTopic) -> None:

@@ -65,6 +65,7 @@ def ignored_options(config: ConnectorConfig, worker: WorkerConfig) -> list[Probl
     """Return warnings about ignored client options of the worker and the connector."""
     names = (TRANSACTIONAL_ID, IDEMPOTENCE)
     return [
+        *(row for row in worker.warnings if row[0] == TRANSACTIONAL_ID),
         *ignored_option_warnings("producer.", worker.producer, *names),
         *ignored_option_warnings("producer.override.", config.producer, *names),
         *ignored_option_warnings("consumer.", worker.consumer, ISOLATION),

@@ -82,6 +82,7 @@ def open_stream(opening: TaskOpening) -> OpenTask:
         committed=positions,
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
+        tell_trouble=opening.tell_trouble,
     )
     consumer.assign(positions)
     return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)

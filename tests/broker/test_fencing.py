@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from demo.network import wait_until
-from engine.assembly.driver import fence_tasks, task_settings
+from engine.__main__ import examine_connector
+from engine.assembly.driver import TransactionLimit, fence_tasks, task_settings
 from engine.config.worker import parse_worker
-from engine.errors import EngineError, GenerationFenced
+from engine.errors import ConfigError, EngineError, GenerationFenced
 from engine.herder.offset_refresh import OffsetRefresh
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderSettings, HerderState, TaskRun, lag
@@ -21,7 +22,7 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import LeaseEnd, TaskConfig
+from engine.leases import Delivery, LeaseEnd, TaskConfig
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.broker.connector import Connector, file_sink
@@ -203,3 +204,14 @@ def test_offsets_are_committed_again_in_a_transaction_and_unchanged(cluster: Clu
 
 def test_the_brokers_tell_how_long_they_keep_offsets(cluster: Cluster) -> None:
     assert cluster.admin.offsets_retention_ms() == 7 * 24 * 3_600_000
+
+
+def test_a_driver_refuses_transactions_that_its_brokers_would_refuse(cluster: Cluster) -> None:
+    worker = parse_worker(cluster.properties)
+    limit = TransactionLimit(worker)
+    assert limit() == cluster.admin.transaction_max_ms() == 900_000
+    longest = {"name": "c", "connector.class": "KafkaSink", "topics": "t", "topic": "o"}
+    timeout = "producer.override.transaction.timeout.ms"
+    assert examine_connector({**longest, timeout: "900000"}, worker, limit).delivery is Delivery.EXACTLY_ONCE
+    with pytest.raises(ConfigError, match="must be at most 900000"):
+        examine_connector({**longest, timeout: "900001"}, worker, limit)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,7 +21,14 @@ from demo.broker import LocalBroker
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.index.consumer import follow
-from dlqadmin.deadletters.models import CountDay, DeadLetter, DeadLetterText, IndexPosition
+from dlqadmin.deadletters.models import (
+    CountDay,
+    DeadLetter,
+    DeadLetterBody,
+    DeadLetterText,
+    IndexPosition,
+    TopicRule,
+)
 
 pytestmark = pytest.mark.django_db
 CONNECT = [
@@ -155,6 +164,71 @@ def test_an_indexer_that_dies_before_it_commits_its_offsets_doubles_nothing(
 
 class Killed(BaseException):
     """The death of an indexer, made by a test; nothing catches it."""
+
+
+class Acts(threading.Event):
+    """Tells an indexer to go on while it does what a person does meanwhile: each act once its condition holds."""
+
+    def __init__(self, *acts: tuple[Callable[[], object], Callable[[], object]]) -> None:
+        super().__init__()
+        self.left = list(acts)
+        self._until = time.monotonic() + 60
+
+    def is_set(self) -> bool:
+        if self.left and self.left[0][0]():
+            self.left.pop(0)[1]()
+        return not self.left or time.monotonic() > self._until
+
+
+def test_an_indexer_follows_the_rules_of_administrators_while_it_runs(topics: Topics) -> None:
+    odd = topics.dead.removesuffix(".dlq") + ".parked"  # matches no pattern
+    for made in topics.admin.create_topics([NewTopic(odd, 1, 1)]).values():
+        made.result(20)
+
+    def rule(topic: str, is_excluded: bool) -> None:
+        TopicRule.objects.create(cluster="local", topic=topic, is_excluded=is_excluded, actor="admin", reason="r")
+
+    def sent_by(value: bytes) -> Callable[[], object]:
+        return lambda: DeadLetterBody.objects.filter(value=value).exists()
+
+    def add() -> None:
+        rule(odd, is_excluded=False)
+        rule(topics.dead, is_excluded=True)
+        topics.send(odd, b"in the added topic")
+
+    def send_to_both() -> None:
+        topics.send(topics.dead, b"in the excluded topic")
+        topics.send(odd, b"later in the added topic")
+
+    topics.send(topics.dead, b"first")
+    acts = Acts(
+        (sent_by(b"first"), add),
+        (sent_by(b"in the added topic"), send_to_both),
+        (sent_by(b"later in the added topic"), TopicRule.objects.filter(topic=topics.dead).delete),
+        (sent_by(b"in the excluded topic"), lambda: None),
+    )
+    indexed = follow(acts, topics.group)
+    # The excluded topic was read only after its rule was gone, from where the indexer had stopped.
+    assert acts.left == []
+    values = [
+        bytes(row or b"") for row in DeadLetterBody.objects.order_by("dead_letter_id").values_list("value", flat=True)
+    ]
+    assert values == [b"first", b"in the added topic", b"later in the added topic", b"in the excluded topic"]
+    assert indexed == 4
+
+
+def test_an_indexer_without_topics_waits_for_the_first(topics: Topics, settings: Any) -> None:
+    settings.DLQ_TOPICS = []
+    topics.send(topics.dead, b"first")
+    began = time.monotonic()
+    acts = Acts(
+        (
+            lambda: time.monotonic() > began + 1,
+            lambda: TopicRule.objects.create(cluster="local", topic=topics.dead, is_excluded=False),
+        ),
+        (DeadLetter.objects.exists, lambda: None),
+    )
+    assert (follow(acts, topics.group), acts.left) == (1, [])
 
 
 def test_a_broker_that_restarts_is_waited_for(own_broker: LocalBroker, settings: Any) -> None:

@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from demo.broker import LocalBroker
+from engine.config.client_names import leader_id
 from engine.config.topic import ConfigState, fold_all
-from engine.herder.leadership import leader_id
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, producer_settings, transactional_settings
 from engine.kafka.producer import KafkaProducer

@@ -75,12 +75,10 @@ def test_what_the_shared_topic_holds_is_brought_along_once(broker: str) -> None:
     assert (report.end, report.trace) == (LeaseEnd.CAUGHT_UP, None)
     assert source.emitted() == list(range(1, 201))
     assert report.metrics["records-delivered"] == 200  # its memory came along
-    source.producer.produce(source.offset_topic, f'["{source.name}",{{"task":"0"}}]'.encode(), b'{"at":7}')
-    source.producer.flush()
     source.props["count"] = "300"
     source.configure(3)
     source.run()
-    assert source.emitted() == list(range(1, 301))  # nobody looks there any more
+    assert source.emitted() == list(range(1, 301))
     assert len(rows(source, own)[f'["{source.name}"]'.encode()]) == 1
 
 
@@ -97,3 +95,29 @@ def test_other_tasks_wait_until_task_0_has_brought_the_offsets(broker: str) -> N
     assert "waiting for task 0" in (report.trace or "")
     assert {one.end for one in run_lease(source.lease())} == {LeaseEnd.CAUGHT_UP}
     assert sorted(source.emitted()) == sorted([*range(1, 101)] * 2)
+
+
+def test_a_connector_that_used_the_workers_topic_meanwhile_is_refused_and_the_remedy_works(broker: str) -> None:
+    """Own topic, the worker's, own again: the own topic's offsets would deliver records twice."""
+    source = counting(broker, count="10")
+    own = source.props[OWN] = f"own-{source.name}"
+    source.configure(2)
+    worker = parse_worker(source.worker)
+    with offsets_copier(worker, lambda: {source.name: source.props}):
+        assert source.run().end is LeaseEnd.CAUGHT_UP
+        until(lambda: list(source.offsets().values()) == [{"at": 10}], "the offset is copied")
+    del source.props[OWN]
+    source.props["count"] = "20"
+    source.configure(3)
+    assert source.run().end is LeaseEnd.CAUGHT_UP
+    source.props |= {OWN: own, "count": "30"}
+    source.configure(4)
+    report = source.run()
+    assert (report.end, source.emitted()) == (LeaseEnd.FAILED, list(range(1, 21)))
+    assert f"Set offsets.storage.topic to the name of a new topic, or stop the connector, delete {own}" in (
+        report.trace or ""
+    )
+    source.props[OWN] = f"{own}-2"
+    source.configure(5)
+    assert source.run().end is LeaseEnd.CAUGHT_UP
+    assert source.emitted() == list(range(1, 31))

@@ -41,6 +41,7 @@ CONNECTORS: dict[str, Rows] = {
                 metrics=ZEROS,
                 stage_failures={},
                 tolerance={"limit": -1, "used": 0, "rate_limit": -1, "rate_used": 0},
+                parked_reason="the transaction was aborted 3 times: COORDINATOR_NOT_AVAILABLE",
             )
         ],
     ),

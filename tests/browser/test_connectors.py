@@ -75,6 +75,10 @@ def test_the_tasks_of_connectors_are_shown_with_what_they_may_still_do_wrong(rec
         tasks = panel(recorded, "orders-from-sql").get_by_role("table", name="Tasks")
         expect(tasks).to_contain_text("Parked until 03:14:00 (in 2 min)")
         expect(tasks).to_contain_text("connection refused")
+    with claim("a task that runs and can't commit says why"):
+        repeats = panel(recorded, "quiet").get_by_role("table", name="Tasks")
+        expect(repeats).to_contain_text("No progress; trying again")
+        expect(repeats).to_contain_text("the transaction was aborted 3 times: COORDINATOR_NOT_AVAILABLE")
     with claim("dead letters that nobody acknowledges are called best effort"):
         best_effort = "best effort: their cluster acknowledges nothing"
         expect(panel(recorded, "orders-from-sql")).to_contain_text(best_effort)

@@ -141,5 +141,7 @@ def test_connectors_show_each_task_and_pause_after_a_question(clocked_page: Page
 
     for verb, state in (("Pause", "paused"), ("Resume", "running")):
         panel.get_by_role("button", name=f"{verb}…").click()
-        clocked_page.get_by_role("dialog").get_by_role("button", name=verb).click()
+        dialog = clocked_page.get_by_role("dialog")
+        dialog.get_by_label("Reason").fill("To see its state.")
+        dialog.get_by_role("button", name=verb).click()
         wait_until(partial(shows, state), f"the state {state}", STATE_TIMEOUT_S, 0.3)

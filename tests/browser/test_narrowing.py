@@ -23,7 +23,7 @@ def drag(page: Page, chart: Locator, start: float, end: float) -> None:
 
 def test_a_drag_on_the_overview_narrows_every_figure_and_escape_widens_it(page: Page) -> None:
     page.goto("/?range=24h")
-    chart = page.get_by_role("group", name="Errors over time, stacked by group")
+    chart = page.get_by_role("group", name="Open work at the end of each column, by state")
     expect(page.get_by_role("button", name="Back to the last 24 h")).to_have_count(0)
     drag(page, chart, 0.7, 0.97)
     expect(page).to_have_url(NARROWED)

@@ -21,6 +21,16 @@ SCREENS = {
     "not-found": "/nowhere",
 }
 
+MOST_SHIFT = 0.05
+# The sum of the shifts since the page was opened, without those that a person caused.
+LAYOUT_SHIFT = """new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 100); // buffered entries arrive in a task of their own
+})"""
+
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Page, screen: str) -> None:
@@ -36,3 +46,7 @@ def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Pag
         page.wait_for_load_state("networkidle")
 
     fits_everywhere(page, screen, show)
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        show()
+        assert page.evaluate(LAYOUT_SHIFT) <= MOST_SHIFT, (screen, width)

@@ -65,3 +65,18 @@ def test_the_metrics_page_names_each_metric() -> None:
     assert {name.removesuffix("_total") for name in named} == {
         name.removesuffix("_total") for name in engine | dashboard
     }
+
+
+def test_the_metrics_page_turns_an_mbean_of_kip_298_into_a_metric_that_exists() -> None:
+    page = " ".join((REFERENCE / "metrics.md").read_text().split())
+    example = re.search(
+        r"There is no JMX.*attribute `([\w-]+)` of `kafka\.connect:type=([\w-]+),.*?` is .*? `(\w+)\{", page
+    )
+    assert example is not None
+    attribute, kind, metric = example.groups()
+    assert attribute in HELP
+    assert (
+        metric
+        == f"kafka_connect_{kind}_{attribute}_total".replace("-", "_")
+        == f"{ERRORS}{attribute}_total".replace("-", "_")
+    )

@@ -12,10 +12,11 @@ POLL_S = 0.002  # each test waits half of it for the end of its server
 
 
 class FakeEngine:
-    """Answers `/connectors?…` with `connectors`, and every write with `answer`; keeps what was written."""
+    """Answers reads with `connectors` and `plugins`, and every write with `answer`; keeps what was written."""
 
     def __init__(self) -> None:
         self.connectors: Any = {}
+        self.plugins: Any = []
         self.answer: tuple[int, Any] = (202, None)
         self.calls: list[tuple[str, str]] = []
         self.bodies: list[Any] = []  # of the writes that have one
@@ -76,13 +77,23 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+def _read(engine: FakeEngine, path: str) -> tuple[int, Any]:
+    if path == "/connector-plugins":
+        return 200, engine.plugins
+    if path.endswith("/config") and isinstance(engine.connectors, dict):
+        name = path.split("/")[2]
+        found = engine.connectors.get(name)
+        return (200, found["info"]["config"]) if found else (404, {"message": f"Connector {name} not found"})
+    return 200, engine.connectors
+
+
 def _handler(engine: FakeEngine) -> type[BaseHTTPRequestHandler]:
     class Handler(_Handler):
         asked = engine
 
         def do_GET(self) -> None:
             if self._is_answered():
-                self._send(200, engine.connectors)
+                self._send(*_read(engine, self.path))
 
         def do_PUT(self) -> None:
             if self._is_answered():
@@ -95,6 +106,9 @@ def _handler(engine: FakeEngine) -> type[BaseHTTPRequestHandler]:
                     self._send(*engine.answer)
 
         def do_POST(self) -> None:
+            self.do_PUT()
+
+        def do_DELETE(self) -> None:
             self.do_PUT()
 
     return Handler

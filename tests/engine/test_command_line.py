@@ -45,6 +45,21 @@ def test_wrong_worker_options_are_all_printed(tmp_path: Path, capsys: pytest.Cap
     assert "lease.budget.ms = -1: " in printed
 
 
+def test_warnings_about_the_worker_are_printed_and_logged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    connector, worker = tmp_path / "c.properties", tmp_path / "worker.properties"
+    connector.write_text(GOOD)
+    worker.write_text("file.connectors.root=/dev\nslot=1\n")
+    assert main(["validate", str(connector), "--worker", str(worker)]) == 0
+    warning = "slot = 1: is ignored: unknown option; did you mean slots?"
+    assert f"warning: {warning}" in capsys.readouterr().err
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        worker.write_text(f"listeners=http://127.0.0.1:{taken.getsockname()[1]}\nslot=1\n")
+        assert main(["run", str(worker)]) == 1
+    assert warning in caplog.text
+
+
 def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(tmp_path / "none.properties")]) == 2
     assert "No such file" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 
 from engine.__main__ import examine_connector
 from engine.assembly.driver import task_settings
-from engine.assembly.validation import validate
+from engine.assembly.validation import plan_of_task, validate
 from engine.config.properties import load_properties
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.mirror.client_options import mirror_clients
@@ -90,7 +90,8 @@ def test_what_loads_or_runs_a_program_is_refused_under_every_policy(policy: str 
 def test_dead_letters_still_go_to_another_cluster_as_in_kip_298() -> None:
     worker = parse_worker({"bootstrap.servers": "own:9092", "file.connectors.root": "/var/private/ssl"})
     given = {name: value for name, value in load_properties(EXAMPLE).items() if name.startswith("errors.")}
-    assert validate({**SINK, **given}, worker).config.errors.dlq_elsewhere
+    # The plan of a task: the example's key stores are not on this machine, which validation would report.
+    assert plan_of_task({**SINK, **given}, worker)[0].config.errors.dlq_elsewhere
 
 
 @pytest.mark.parametrize("servers", ["evil:1", "own:9092,evil:1"])
@@ -215,8 +216,11 @@ def test_clients_of_connectors_open_no_file_outside_the_directory_of_connectors(
         assert "file.connectors.root" in found
         assert f"{POLICY}=All" in found
         assert name in refused({**properties, name: f"{tmp_path}/../x"}, **allowed)
-        assert name not in refused({**properties, name: str(tmp_path / "x")}, **allowed)
-        assert name not in refused({**properties, name: "/etc/shadow"}, **{POLICY: "All"})
+        # Permitted; that there is no such file is another matter.
+        assert "file.connectors.root" not in refused({**properties, name: str(tmp_path / "x")}, **allowed).get(name, "")
+        assert "file.connectors.root" not in refused({**properties, name: "/etc/shadow"}, **{POLICY: "All"}).get(
+            name, ""
+        )
     worker = parse_worker({"bootstrap.servers": "own:9092"})
     with pytest.raises(ConfigError, match=r"file\.connectors\.root"):
         validate({**MIRROR, f"source.cluster.{option}": "/etc/shadow"}, worker)

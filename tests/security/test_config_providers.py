@@ -11,14 +11,14 @@ import pytest
 
 from engine.__main__ import examine_connector
 from engine.assembly.driver import task_settings
-from engine.assembly.lease import hide_values
+from engine.assembly.lease import hide_values, log_failure
 from engine.assembly.validation import plan_of_task, secrets_of, validate
 from engine.config.masking import mask
 from engine.config.providers import REFERENCE
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import ConfigError, FatalError
 from engine.kafka.clock import WorkerClock
-from engine.leases import TaskConfig, TaskReport
+from engine.leases import LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.outcome import FailedAttempts, StageFailure
 from engine.pipeline.task_state import TaskState
 from engine.record.record import RawRecord, Record, TopicPartition
@@ -270,6 +270,13 @@ def test_a_trace_of_a_task_is_reported_without_the_value(home: Path) -> None:
     report = TaskReport("c", 0, 1, None, {}, {}, {}, {}, {}, {}, False, None, f"FatalError: no login with {SECRET}")
     [told] = hide_values([report], {"c-0": opening_of(home).found})
     assert told.trace == "FatalError: no login with ${env:APP_SECRET}"
+
+
+def test_the_log_of_a_failed_task_is_without_the_value(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    trace = f"FatalError: no login with {SECRET}"
+    report = TaskReport("c", 0, 1, LeaseEnd.FAILED, {}, {}, {}, {}, {}, {}, False, None, trace)
+    log_failure(report, {"c-0": opening_of(home).found})
+    assert caplog.messages == ["task c-0 failed: FatalError: no login with ${env:APP_SECRET}"]
 
 
 def test_a_long_text_is_searched_in_linear_time() -> None:

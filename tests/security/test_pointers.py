@@ -60,10 +60,12 @@ def pointing(topic: str) -> RawRecord:
         "app-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic", "heartbeats", "payments.dlq",
     ],
 )  # fmt: skip
+@pytest.mark.django_db
 def test_no_dead_letter_reads_an_internal_or_dead_letter_topic(topic: str) -> None:
     assert refusal_by_name("orders.dlq", topic).startswith(topic)
 
 
+@pytest.mark.django_db
 def test_origins_are_listed_by_dead_letter_topic(settings: Any) -> None:
     settings.POINTER_TOPICS = {
         r"orders\.dlq": [r"orders(\.eu)?", "orders-changelog", "connect-configs"],

@@ -29,6 +29,7 @@ from dlqadmin.audit.permissions import (
     SCOPES,
     VIEW,
     AccessPermission,
+    IsAdministrator,
     RequiredPermissions,
     has_permission,
     role_of,
@@ -91,6 +92,7 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         "PasswordView": IsSession,
         "TokenList": IsSession,
         "TokenRecord": IsSession,
+        "TopicRuleView": IsAdministrator,
     }
 
 

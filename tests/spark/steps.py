@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -31,4 +32,17 @@ class Deadly:
     def apply(self, record: Record) -> Record:
         if record.value.get("die"):
             os._exit(3)
+        return record
+
+
+class Talking:
+    """Passes every record on, and logs its value; `bad` raises."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        logging.getLogger(__name__).debug("configured")
+
+    def apply(self, record: Record) -> Record:
+        logging.getLogger(__name__).info("saw %s", record.value)
+        if record.value == "bad":
+            raise ValueError("bad")
         return record

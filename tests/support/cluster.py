@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from engine.config.client_names import leader_id
 from engine.errors import LeaseLost, RetriableError
 from engine.herder.config_topic import Connectors
 from engine.herder.herder import Herder
-from engine.herder.leadership import LeaderProducer, Leadership, leader_id
+from engine.herder.leadership import LeaderProducer, Leadership
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderSettings

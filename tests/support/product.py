@@ -115,6 +115,14 @@ class Product:
         subprocess.run(command, cwd=ROOT, env=demo_environment(self.env), check=True, stdout=subprocess.DEVNULL)
         return password
 
+    def add_administrator(self, name: str) -> str:
+        """Make a superuser; return the password."""
+        password = secrets.token_urlsafe(12)
+        env = demo_environment({**self.env, "DJANGO_SUPERUSER_PASSWORD": password})
+        command = [sys.executable, "manage.py", "createsuperuser", "--noinput", "--username", name, "--email", ""]
+        subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
+        return password
+
     @contextmanager
     def another_web(self, **settings: str) -> Iterator[str]:
         """Run a second web server of this product with other settings; yield its URL."""

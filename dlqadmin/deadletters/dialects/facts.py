@@ -41,6 +41,7 @@ class DeadLetterFacts(msgspec.Struct, frozen=True):
       its origin.
     - `root_class` and `root_message`: of the last exception in the cause chain.
     - `own_value`: the message's value is the original value itself.
+    - `has_record`: False if the error concerns no record, such as a poll that failed.
     """
 
     dialect: str
@@ -64,6 +65,7 @@ class DeadLetterFacts(msgspec.Struct, frozen=True):
     value: bytes | None = None
     complete: bool = False
     own_value: bool = False
+    has_record: bool = True
     truncated: str | None = None
     notes: tuple[tuple[str, str], ...] = ()  # (field, part of the message from which it was read)
     problems: tuple[str, ...] = ()

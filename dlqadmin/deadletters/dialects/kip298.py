@@ -41,9 +41,15 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         value=value,
         complete=complete and _has_message(decoded.fields) and not _is_of_source(context),
         truncated=decoded.truncated,
-        notes=_notes(context),
+        has_record=_has_record(decoded.fields),
+        notes=_notes(context, decoded.fields),
         problems=decoded.problems,
     )
+
+
+def _has_record(fields: dict[str, Any]) -> bool:
+    """Return whether the error concerns a record. It does not if the context says that there is none."""
+    return "record" not in fields or any(fields.get(name) is not None for name in ("record", "original_record"))
 
 
 def _has_message(fields: dict[str, Any]) -> bool:
@@ -102,14 +108,16 @@ def _texts(given: dict[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for name, value in given.items()}
 
 
-def _notes(context: ErrorContext) -> tuple[tuple[str, str], ...]:
+def _notes(context: ErrorContext, fields: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     source = "original_record" if context.original is not None else "record"
-    read = (
+    read: tuple[tuple[str, str], ...] = (
         ("origin", f"{source}.topic, .partition, .offset, .timestamp"),
         ("key and value", f"{source}.key, .value (base64)"),
     )
     if _is_of_source(context):
         read = (("source", "record.source_partition, .source_offset"), ("value", "record.value"))
+    if not _has_record(fields):
+        read = (("no record", "record: null"),)
     return (
         *read,
         ("stage", "stages[index]"),

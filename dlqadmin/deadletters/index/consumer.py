@@ -17,7 +17,7 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import word_index
-from dlqadmin.deadletters.index.followed_topics import subscription
+from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
@@ -39,13 +39,19 @@ log = logging.getLogger(__name__)
 def follow(stop: threading.Event, group: str = GROUP, once: bool = False) -> int:
     """Index until told to stop, or once until the ends; return the number of new dead letters.
 
-    If Kafka or the database is unavailable, it waits and retries. Uncommitted records are then read again.
+    If Kafka or the database is unavailable, it waits and retries. Uncommitted records are then read again. It
+    subscribes anew when an administrator has changed the topics.
     """
     indexed = 0
     while not stop.is_set():
         try:
-            with GroupConsumer(group, subscription(settings.DLQ_TOPICS), refresh_ms=2000) as consumer:
-                return indexed + Indexer(consumer, group, settings.CLUSTER).run(stop, once)
+            followed = followed_topics()
+            with GroupConsumer(group, followed.subscription, sorted(followed.excluded), refresh_ms=2000) as consumer:
+                indexer = Indexer(consumer, group, settings.CLUSTER, followed)
+                indexed += indexer.run(stop, once)
+            if not indexer.is_outdated:
+                return indexed
+            log.info("the dead letter topics have changed, so the indexer subscribes anew")
         except (BrokerUnavailable, DatabaseError) as error:
             log.warning("indexing is waiting: %s", error)
             if not connection.in_atomic_block:
@@ -72,16 +78,18 @@ class Indexer:
     ahead, so a slow database slows down reading.
     """
 
-    def __init__(self, consumer: GroupConsumer, group: str, cluster: str) -> None:
+    def __init__(self, consumer: GroupConsumer, group: str, cluster: str, followed: FollowedTopics) -> None:
         self._consumer = consumer
         self._group = group
         self._cluster = cluster
+        self._followed = followed
+        self.is_outdated = False  # the consumer has not subscribed to the topics that are followed now
         self._most = FIRST_BATCH
         self._noted = 0.0
         self._behind: int | None = None
 
     def run(self, stop: threading.Event, once: bool) -> int:
-        """Index until told to stop; return the number of new dead letters.
+        """Index until told to stop, or until the followed topics change; return the number of new dead letters.
 
         With `once`, stop when all assigned partitions are read and all text is written.
         """
@@ -94,6 +102,9 @@ class Indexer:
                 coming = ahead.submit(self.read)
                 indexed += self.index(read.items)
                 if not read.items or time.monotonic() - self._noted > ENDS_EVERY_S:
+                    self.is_outdated = self._followed != followed_topics()
+                    if self.is_outdated:
+                        break
                     self._behind = self.note(read)
                     # A member without partitions must end too, but only after the group had time to assign
                     # some.

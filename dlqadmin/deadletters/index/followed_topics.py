@@ -1,21 +1,71 @@
-"""The dead letter topics that the indexer reads, from DLQ_TOPICS."""
+"""The dead letter topics that the indexer reads: those of DLQ_TOPICS, and the rules of administrators beside it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
 
 from dlqadmin.broker.topic_patterns import is_name
+from dlqadmin.deadletters.models import TopicRule
 
 
-def subscription(names: Sequence[str]) -> list[str]:
-    """Return topics in the client's syntax: names unchanged, all others as regular expressions."""
-    return [name if is_name(name) else f"^{name.removeprefix('^')}" for name in names]
+@dataclass(frozen=True, slots=True)
+class FollowedTopics:
+    """Which topics are dead letter topics, and which of them the indexer reads.
+
+    `patterns` are those of DLQ_TOPICS. A rule about a topic takes precedence over them.
+    """
+
+    patterns: tuple[str, ...]
+    added: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+
+    def follows(self, topic: str) -> bool:
+        """Return whether the indexer reads this topic."""
+        return topic not in self.excluded and self.is_dead_letter_topic(topic)
+
+    def is_dead_letter_topic(self, topic: str) -> bool:
+        """Return whether settings or rules name this topic. It may be excluded from the index."""
+        return topic in self.added or self.matching_pattern(topic) is not None
+
+    def matching_pattern(self, topic: str) -> str | None:
+        """Return the first pattern of DLQ_TOPICS that matches the topic, or None."""
+        return next((pattern for pattern in self.patterns if _matches(_client_pattern(pattern), topic)), None)
+
+    @property
+    def subscription(self) -> list[str]:
+        """Return the topics in the client's syntax: names unchanged, all others as regular expressions."""
+        names = [_client_pattern(pattern) for pattern in self.patterns if pattern not in self.excluded]
+        return [*names, *sorted(self.added)]
+
+
+def followed_topics() -> FollowedTopics:
+    """Return the settings and rules as they are now. Queries the database."""
+    rules = TopicRule.objects.filter(cluster=settings.CLUSTER).values_list("topic", "is_excluded")
+    by_rule: dict[bool, set[str]] = {True: set(), False: set()}
+    for topic, is_excluded in rules:
+        by_rule[is_excluded].add(topic)
+    return FollowedTopics(tuple(settings.DLQ_TOPICS), frozenset(by_rule[False]), frozenset(by_rule[True]))
 
 
 def follows(topic: str) -> bool:
-    """Return whether the indexer reads this topic."""
-    names = subscription(settings.DLQ_TOPICS)
-    return any(re.search(name, topic) if name.startswith("^") else name == topic for name in names)
+    """Return whether the indexer reads this topic. Queries the database."""
+    return followed_topics().follows(topic)
+
+
+def is_dead_letter_topic(topic: str) -> bool:
+    """Return whether settings or rules name this topic, even if it is excluded from the index. Queries the database.
+
+    An exclusion stops the indexer only. It does not let replays write to the topic, or pointers lead to it.
+    """
+    return followed_topics().is_dead_letter_topic(topic)
+
+
+def _client_pattern(pattern: str) -> str:
+    return pattern if is_name(pattern) else f"^{pattern.removeprefix('^')}"
+
+
+def _matches(pattern: str, topic: str) -> bool:
+    return re.search(pattern, topic) is not None if pattern.startswith("^") else pattern == topic

@@ -13,7 +13,7 @@ from django.conf import settings
 from dlqadmin.broker import internal_topics
 from dlqadmin.broker.internal_topics import InternalTopic
 from dlqadmin.broker.topic_patterns import matches
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import is_dead_letter_topic
 
 Pair = tuple[str, str]  # dead letter topic and origin topic
 
@@ -46,7 +46,7 @@ def _refusal(dead_letters: str, origin: str, internal: InternalTopic | None) -> 
     is_named = origin in listed
     if internal is not None and not (is_named and internal.is_liftable):
         return f"{origin} {internal.why}"
-    if follows(origin) and not is_named:
+    if is_dead_letter_topic(origin) and not is_named:
         return f"{origin} is a dead letter topic"
     if lists and not matches(listed, origin):
         return f"POINTER_TOPICS does not list {origin} for {dead_letters}"

@@ -29,6 +29,7 @@ from dlqadmin.deadletters.models.letters import (
     Trace,
     WorkState,
 )
+from dlqadmin.deadletters.models.topics import TopicRule
 
 __all__ = [
     "LOST",
@@ -51,6 +52,7 @@ __all__ = [
     "ReplayState",
     "SavedSearch",
     "TextBatch",
+    "TopicRule",
     "Trace",
     "WorkChange",
     "WorkState",

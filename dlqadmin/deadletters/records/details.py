@@ -63,6 +63,7 @@ def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbo
         attempt=row.attempt,
         original=Original(row.original),
         not_allowed=(body.refused or "") if row.original == Original.FORBIDDEN else None,
+        has_record=facts.has_record,
         source=_source(facts, reader),
         dialect=DialectDocument(
             name=facts.dialect,
@@ -76,7 +77,7 @@ def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbo
         value=_payload(row, body.value, reader),
         context=payload(as_bytes(body.context), reader),
         headers=[header(name, value, reader) for name, value in message.headers],
-        timeline=_timeline(row),
+        timeline=_timeline(row, facts),
         truncated=row.truncated,
         facts=[
             FactDocument(name=field.name, label=field.label, value=str(value))
@@ -162,7 +163,7 @@ def _exception(row: DeadLetter, facts: DeadLetterFacts) -> ExceptionDocument:
     )
 
 
-def _timeline(row: DeadLetter) -> list[EventDocument]:
+def _timeline(row: DeadLetter, facts: DeadLetterFacts) -> list[EventDocument]:
     """Return the known events in causal order, whatever their timestamps say. Unknown events are left out."""
     stage = row.fingerprint.stage
     events = []
@@ -175,11 +176,13 @@ def _timeline(row: DeadLetter) -> list[EventDocument]:
     elif row.readable:
         events.append((row.failed_at, "failed", f"Failed at {stage}, not retried"))
     events.append((row.failed_at, "dead_lettered", f"Dead-lettered to {row.topic}"))
-    events.append((row.indexed_at, "indexed", _index_event(row)))
+    events.append((row.indexed_at, "indexed", _index_event(row, facts)))
     return [EventDocument(at=iso(at), kind=kind, text=text) for at, kind, text in events]
 
 
-def _index_event(row: DeadLetter) -> str:
+def _index_event(row: DeadLetter, facts: DeadLetterFacts) -> str:
+    if not facts.has_record:
+        return "Indexed; the error concerns no record"
     if row.original == Original.FETCHED:
         return "Indexed; original bytes fetched from the origin"
     if row.original == Original.EXPIRED:

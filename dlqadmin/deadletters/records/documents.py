@@ -102,7 +102,8 @@ class SourceDocument(Document):
 class DeadLetterDetail(DeadLetterRow):
     """All that is known of a dead letter.
 
-    `not_allowed` is the reason why the original bytes were not fetched; null if nothing forbade it.
+    - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
+    - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
     """
 
     cluster: str
@@ -113,6 +114,7 @@ class DeadLetterDetail(DeadLetterRow):
     attempt: int | None
     original: Original
     not_allowed: str | None
+    has_record: bool
     source: SourceDocument | None
     dialect: DialectDocument
     stages: list[StageDocument]

@@ -209,7 +209,7 @@ class BulkFixSelection(APIView):
                 f"{found} has more than {MOST_IDS:,} drafts, the limit for a replay of its drafts alone. "
                 "Undo it, then fix and replay fewer records at a time."
             )
-        made = frozen_selections.by_ids(ids, actor(request), asked, timezone.now())
+        made = frozen_selections.by_ids(ids, actor(request), asked, timezone.now(), found.selection.continues)
         return Response(selection_document(made), status=201)
 
 

@@ -206,6 +206,25 @@ class NamedField(Document):
     paths: list[PathDocument]
 
 
+class RecordField(Document):
+    """A field that a record's error names, and its bytes [start, end) in the value.
+
+    The bytes begin with the field's name. They are null if the value has no such field, or is no JSON. No content
+    is in here: the name is that of the error.
+    """
+
+    name: str
+    fault: Fault
+    start: int | None
+    end: int | None
+
+
+class RecordFieldList(Document):
+    """The fields that a record's error names."""
+
+    results: list[RecordField]
+
+
 class ProgramSuggestion(Document):
     """A jq program that may repair the records, with the reason."""
 

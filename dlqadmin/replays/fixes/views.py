@@ -28,8 +28,10 @@ from dlqadmin.replays.fixes.documents import (
     FixSuggestionList,
     NotReplayable,
     OtherDraft,
+    RecordFieldList,
 )
 from dlqadmin.replays.fixes.draft_removal import discard_of_bulk_fix, discard_of_selection, drafts_of_selection
+from dlqadmin.replays.fixes.record_fields import fields_of
 from dlqadmin.replays.fixes.requests import DiscardBody, FixBody
 from dlqadmin.replays.items.messages import Outgoing, headers_of, original, stripped
 from dlqadmin.replays.models import BulkFix, Fix, ItemState, ReplayItem, Selection
@@ -90,6 +92,17 @@ class FixRecord(APIView):
         """Delete the person's own draft."""
         drafts.discard(find(pk), actor(request))
         return Response(status=204)
+
+
+class RecordFieldListing(APIView):
+    """The fields that a dead letter's error names."""
+
+    permission_classes = (IsViewer,)
+
+    @extend_schema(operation_id="dead_letters_fields", responses=RecordFieldList)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the named fields, with the positions of their bytes in the value."""
+        return Response(RecordFieldList(results=fields_of(_with_bytes(pk))))
 
 
 class FixSuggestions(APIView):

@@ -12,7 +12,7 @@ from django.conf import settings
 from dlqadmin.broker.internal_topics import InternalTopic
 from dlqadmin.broker.topic_patterns import matches
 from dlqadmin.connectors import queries as connectors
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import is_dead_letter_topic
 from dlqadmin.deadletters.models import IndexPosition
 
 
@@ -35,7 +35,7 @@ def forbidden(
     if internal is not None and not (internal.is_liftable and allowed is not None and name in allowed):
         return internal.why
     known = dead_letter_topics() if dead is None else dead
-    if follows(topic) or (topic in known and not cluster):
+    if is_dead_letter_topic(topic) or (topic in known and not cluster):
         return "is a dead letter topic"
     if allowed is not None and not matches(allowed, name):
         return "is not in REPLAY_TARGETS"

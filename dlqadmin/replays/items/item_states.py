@@ -1,6 +1,7 @@
 """State changes of items. No other module changes an item's state.
 
-Changes are guarded by the expected state, and update counters, history and the marks of the dead letters.
+Changes are guarded by the expected state, and update counters, history and the marks of the dead letters. The drafts of
+records that passed are deleted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dlqadmin.replays.disposals.states import REPLAY_STATE
 from dlqadmin.replays.items import item_counters
 from dlqadmin.replays.items.item_counters import CounterKey
 from dlqadmin.replays.items.item_rows import Loaded
-from dlqadmin.replays.models import ItemState, Replay, ReplayItem
+from dlqadmin.replays.models import Fix, ItemState, Replay, ReplayItem
 from dlqadmin.replays.reasons import Reason
 from dlqadmin.rest.times import iso
 
@@ -105,6 +106,8 @@ def move(
         for start in range(0, len(wanted), PART):
             moved += _move(wanted[start : start + PART], states, to, values)
         _show(moved, to)
+        if to == ItemState.PASSED:
+            _end_drafts([row.pk for row in moved])
         _count(moved, to, values, now)
     return len(moved)
 
@@ -207,6 +210,23 @@ def _show(moved: Sequence[_ItemRow], to: ItemState) -> None:
     turned = sorted({row.dead_letter for row in moved if _shown(row.state) != _shown(to)})
     for start in range(0, len(turned), PART):
         in_step(DeadLetter.objects.filter(pk__in=turned[start : start + PART]))
+
+
+def _end_drafts(passed: Sequence[int]) -> None:
+    """Delete all drafts of these items' records, also those of their other dead letters.
+
+    The bytes that were sent stay in the item. If the outcome is reversed, the new dead letter has them too.
+    """
+    if not Fix.objects.exists():  # most replays send no drafts
+        return
+    for start in range(0, len(passed), PART):
+        lineages = ReplayItem.objects.filter(pk__in=passed[start : start + PART]).values("lineage")
+        theirs = ReplayItem.objects.filter(lineage__in=lineages).values("dead_letter")
+        # Locked in the order in which bulk fixes and undos lock them.
+        held = Fix.objects.select_for_update().filter(dead_letter__in=theirs).order_by("dead_letter_id")
+        ended = list(held.values_list("pk", flat=True))
+        for first in range(0, len(ended), PARAMETERS):
+            Fix.objects.filter(pk__in=ended[first : first + PARAMETERS]).delete()
 
 
 def _remember(pks: Sequence[int]) -> None:

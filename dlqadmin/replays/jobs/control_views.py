@@ -1,6 +1,8 @@
-"""The API to run, pause, resume and cancel a replay, and to change its rate."""
+"""The API to run, pause, resume and cancel a replay, to change its rate, and to continue it with a new fix."""
 
 from __future__ import annotations
+
+import hashlib
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -8,15 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import IsOperator
-from dlqadmin.replays.jobs import controls, queries
-from dlqadmin.replays.jobs.documents import ReplaySaid
-from dlqadmin.replays.jobs.requests import RateBody, RunBody
+from dlqadmin.audit.permissions import IsOperator, IsViewerOrWritingOperator
+from dlqadmin.replays.jobs import controls, queries, unfinished
+from dlqadmin.replays.jobs.documents import ReplaySaid, UnfinishedRecords
+from dlqadmin.replays.jobs.requests import RateBody, RunBody, UnfinishedBody
 from dlqadmin.replays.lookup import replay_of
-from dlqadmin.replays.models import ReplayStatus
+from dlqadmin.replays.models import ReplayStatus, Selection
 from dlqadmin.replays.plans.run_check import refusal
 from dlqadmin.replays.requests import MaybeWhyBody, actor, checked
+from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.rest.documents import extend
+from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.problems import StateConflict
 
 
@@ -87,6 +91,37 @@ class ReplayRate(ReplayAct):
         """Set the rate in records per second, from now on. 0 means no limit."""
         body = checked(RateBody, request)
         return _answer(pk, controls.set_rate(replay_of(pk), actor(request), body["rate"], timezone.now()))
+
+
+class ReplayUnfinished(APIView):
+    """A replay's records that still need work."""
+
+    permission_classes = (IsViewerOrWritingOperator,)
+
+    @extend_schema(operation_id="replays_unfinished", responses=UnfinishedRecords)
+    def get(self, request: Request, pk: int) -> Response:
+        """Count the records that failed again or were not sent, and that nobody has replayed or set aside since."""
+        return Response(unfinished.document(replay_of(pk)))
+
+    @extend_schema(
+        operation_id="replays_continue",
+        parameters=[IDEMPOTENCY],
+        request=UnfinishedBody,
+        responses={200: SelectionDocument, 201: SelectionDocument},
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Freeze these records, to fix and replay them again.
+
+        A paused replay is cancelled if its unsent records are wanted. The same Idempotency-Key returns the same
+        selection.
+        """
+        body, asked, replay = checked(UnfinishedBody, request), once(request), replay_of(pk)
+        if asked.key:  # equal bodies are sent for several replays, so the path is part of the request
+            asked = RequestKey(asked.key, hashlib.sha256(f"{replay} {asked.digest}".encode()).hexdigest())
+        if known := made_by(Selection, asked):
+            return Response(selection_document(known))
+        made = unfinished.select(replay, body["records"], body["reason"], actor(request), asked, timezone.now())
+        return Response(selection_document(made), status=201)
 
 
 def _answer(pk: int, said: str) -> Response:

@@ -1,4 +1,4 @@
-"""A person's actions on a replay: run, pause, resume, cancel, change the rate.
+"""A person's actions on a replay: run, pause, resume, cancel, change the rate, remove its plan.
 
 Each action is guarded by the replay's status, logged and audited.
 """
@@ -19,7 +19,7 @@ from dlqadmin.replays import events
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.items import item_counters, item_states, lineage_claims
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, LedgerEntry, Replay, ReplayStatus
-from dlqadmin.replays.plans import approval_rules
+from dlqadmin.replays.plans import approval_rules, item_writer
 from dlqadmin.replays.plans.options import digest_of, options_of
 from dlqadmin.replays.sending import canary, cancellation, queueing
 from dlqadmin.replays.sending.tasks import enqueue
@@ -122,6 +122,19 @@ def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callab
     said = f"cancelled after {_settled(replay, wait)}{_on_the_way(replay)}; {counted(left, 'record')} not sent"
     events.note(replay.pk, "cancel", f"{said}: {reason}" if reason else said, now, actor.get_username())
     return said
+
+
+def remove(replay: Replay, actor: User) -> None:
+    """Delete a replay that was never run, with its plan. Its selection stays.
+
+    Raises StateConflict if it was run: its items are the evidence of what was sent.
+    """
+    with transaction.atomic():
+        if not Replay.objects.select_for_update().filter(pk=replay.pk, started_at=None).exists():
+            raise StateConflict(f"{replay} was run, so it can't be removed.")
+        item_writer.clear(replay)  # before Django's cascade, which would read all items
+        record(actor, "removed plan", "replay", str(replay), {"title": replay.title, **_facts(replay)})
+        Replay.objects.filter(pk=replay.pk).delete()
 
 
 def set_rate(replay: Replay, actor: User, rate: int, now: datetime) -> str:

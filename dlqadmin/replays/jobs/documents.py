@@ -152,6 +152,21 @@ class LogDocument(Document):
     results: list[LogEntry]
 
 
+class UnfinishedRecords(Document):
+    """The numbers of a replay's records that still need work.
+
+    - `failed_again`: they failed again, and nobody has replayed them or set them aside since.
+    - `unsent`: they were not sent yet, or were cancelled.
+    - `bulk_fix`: the bulk fix that made most of their drafts.
+    - `replays`: the replays that continue this one.
+    """
+
+    failed_again: int
+    unsent: int
+    bulk_fix: int | None
+    replays: list[int]
+
+
 class SentAndSettled(Document):
     """The cumulative numbers of sent and settled items at the end of each time bucket."""
 

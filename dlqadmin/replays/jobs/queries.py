@@ -25,6 +25,7 @@ from dlqadmin.replays.jobs.documents import (
 )
 from dlqadmin.replays.jobs.item_documents import ItemDocument, item_document
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayStatus
+from dlqadmin.replays.plans import approvals
 from dlqadmin.replays.plans.documents import PlanDocument
 from dlqadmin.replays.selections.documents import chosen_by
 from dlqadmin.replays.sending import canary
@@ -36,6 +37,8 @@ from dlqadmin.rest.times import from_ms, iso
 POINTS = 120
 PENDING = ("queued", "sending", "waiting")
 ORDERS = paging.ORDERS
+WAITS = "waits_for_approval"
+STATUSES = (*ReplayStatus.values, WAITS)
 SECOND = timedelta(seconds=1)
 
 
@@ -76,7 +79,9 @@ def _canary(replay: Replay) -> Canary:
 def page(status: str | None, cursor: str | None, limit: int) -> tuple[list[ReplaySummary], str | None]:
     """Return a page of replays without their plans, newest first. Raises ParameterError."""
     rows = lookup.replays().defer("plan").order_by("-pk")
-    if status:
+    if status == WAITS:
+        rows = rows.filter(pk__in=[one.replay.pk for one in approvals.waiting()])
+    elif status:
         rows = rows.filter(status=status)
     if after := decode_cursor(cursor, int):
         rows = rows.filter(pk__lt=after[0])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from dlqadmin.replays.jobs import unfinished
 from dlqadmin.replays.plans.requests import MAX_RATE
-from dlqadmin.replays.requests import WhyBody
+from dlqadmin.replays.requests import MaybeWhyBody, WhyBody
 from dlqadmin.rest.documents import Form
 
 
@@ -19,6 +20,16 @@ class RunBody(WhyBody):
         default=False,
         help_text="Resolve groups when the replay ends. A group is resolved if all of its records in the selection "
         "were sent and passed, and none failed after the selection was frozen.",
+    )
+
+
+class UnfinishedBody(MaybeWhyBody):
+    """The unfinished records to select, and the reason to cancel a paused replay."""
+
+    records = serializers.ChoiceField(
+        choices=unfinished.CHOICES,
+        help_text="`failed_again`: the records that failed again. `all`: also the unsent records; a paused replay is "
+        "cancelled.",
     )
 
 

@@ -19,7 +19,7 @@ from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.records.views import find, note_read
 from dlqadmin.deadletters.search.list_views import PAGING
 from dlqadmin.replays import lookup
-from dlqadmin.replays.jobs import history, queries
+from dlqadmin.replays.jobs import controls, history, queries
 from dlqadmin.replays.jobs.documents import LogDocument, ReplayDocument, ReplayPage, ReplaySummary, SentAndSettled
 from dlqadmin.replays.jobs.item_documents import ItemPage, WayDocument
 from dlqadmin.replays.lookup import replay_of
@@ -43,15 +43,18 @@ class ReplayList(APIView):
 
     @extend_schema(
         operation_id="replays_list",
-        parameters=[*PAGING, OpenApiParameter("status", str, enum=list(ReplayStatus.values))],
+        parameters=[*PAGING, OpenApiParameter("status", str, enum=list(queries.STATUSES))],
         responses=ReplayPage,
     )
     def get(self, request: Request) -> Response:
-        """Return replays, newest first, without their plans."""
+        """Return replays, newest first, without their plans.
+
+        `waits_for_approval` selects the plans that a second person must approve, and that somebody asked for.
+        """
         params = request.query_params
         status = params.get("status")
-        if status and status not in ReplayStatus.values:
-            raise ParameterError("status", f"must be one of {', '.join(ReplayStatus.values)}")
+        if status and status not in queries.STATUSES:
+            raise ParameterError("status", f"must be one of {', '.join(queries.STATUSES)}")
         rows, following = queries.page(status, params.get("cursor"), parse_limit(params.get("limit"), default=50))
         return Response(ReplayPage(results=rows, next=following))
 
@@ -90,10 +93,18 @@ class ReplayList(APIView):
 class ReplayRecord(APIView):
     """One replay."""
 
+    permission_classes = (IsViewerOrWritingOperator,)
+
     @extend_schema(operation_id="replays_retrieve", responses=ReplayDocument)
     def get(self, request: Request, pk: int) -> Response:
         """Return the replay with its plan and its counts."""
         return _answer(replay_of(pk))
+
+    @extend_schema(operation_id="replays_remove", responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        """Remove a replay that was never run, with its plan. Its selection stays."""
+        controls.remove(replay_of(pk), actor(request))
+        return Response(status=204)
 
 
 class ReplayItems(APIView):

@@ -11,6 +11,8 @@ class Selection(models.Model):
 
     `filters` is `{"from", "to", "include", "exclude"}` with absolute times, or `{"ids": […]}`. The digest is the
     SHA-256 of the ids in ascending order, each as eight big-endian bytes.
+
+    `continues` is the replay whose unfinished records it has.
     """
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -20,6 +22,9 @@ class Selection(models.Model):
     watermark = models.BigIntegerField()
     count = models.IntegerField()
     digest = models.CharField(max_length=64)
+    continues = models.ForeignKey(
+        "replays.Replay", null=True, blank=True, on_delete=models.SET_NULL, related_name="continuations"
+    )
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F
 
 from dlqadmin.audit.entries import record
 from dlqadmin.replays import events
@@ -18,6 +19,33 @@ from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.replays.plans.approval_rules import approved, barred
 from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import counted
+
+
+class WaitingApproval(NamedTuple):
+    """A plan whose approval somebody asked for, and the number of its records."""
+
+    replay: Replay
+    records: int
+
+
+def waiting() -> list[WaitingApproval]:
+    """Return the plans that wait for approval, newest request first.
+
+    A request for a former version of a plan is void, so the plan does not wait.
+    """
+    rows = (
+        Replay.objects.filter(status=ReplayStatus.PLANNED)
+        .exclude(asked_digest="")
+        .select_related("asked_by")
+        .annotate(digest=F("plan__digest"), records=F("plan__to_send"))
+        .defer("plan")
+        .order_by("-asked_at", "-pk")
+    )
+    return [
+        WaitingApproval(row, int(row.records or 0))
+        for row in rows
+        if row.asked_digest == row.digest and not _is_approved(row)
+    ]
 
 
 def ask(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime) -> str:
@@ -63,6 +91,11 @@ def reject(replay: Replay, actor: User, reason: str, now: datetime) -> str:
         _store(replay, asked_by=None, asked_at=None, asked_digest="", **_NOBODY)
         _say(replay, actor, "reject", f"rejected: {reason}", now, {"reason": reason})
     return "rejected"
+
+
+def _is_approved(row: Replay) -> bool:
+    """Return whether somebody else approved the version of the plan that was asked for."""
+    return row.approved_digest == row.asked_digest and row.approved_by_id not in row.authors
 
 
 _NOBODY: Mapping[str, Any] = {"approved_by": None, "approved_at": None, "approved_digest": ""}

@@ -11,7 +11,16 @@ from dlqadmin.replays.outcomes.target_readers import Reader
 from dlqadmin.replays.plans.check_results import OK, STOP, WARN, CheckDocument, Level, check, in_bytes
 from dlqadmin.replays.plans.item_choice import MAX_ATTEMPTS
 from dlqadmin.replays.plans.plan_inputs import Facts
-from dlqadmin.replays.plans.record_checks import headers, json_values, null_fields, of_sources, order, times, tombstones
+from dlqadmin.replays.plans.record_checks import (
+    headers,
+    json_values,
+    null_fields,
+    of_sources,
+    order,
+    times,
+    tombstones,
+    unedited,
+)
 from dlqadmin.replays.plans.tally import Mark
 from dlqadmin.replays.plans.targets import UNCOMPRESSED, TargetGroup, TargetTopic
 from dlqadmin.rest.text import counted
@@ -210,6 +219,6 @@ def _approval(facts: Facts) -> Iterator[CheckDocument]:
 
 
 CHECKS = (
-    _something, _kafka, _frozen, _elsewhere, _targets, _not_sent, _disposed, order, json_values, null_fields, _provable,
-    _also_read, _oversize, _lineages, of_sources, tombstones, headers, times, _approval,
+    _something, _kafka, _frozen, _elsewhere, _targets, _not_sent, _disposed, order, json_values, null_fields, unedited,
+    _provable, _also_read, _oversize, _lineages, of_sources, tombstones, headers, times, _approval,
 )  # fmt: skip

@@ -30,6 +30,7 @@ class Candidate(msgspec.Struct, frozen=True):
     - `refused`: why its bytes were not fetched.
     - `authors`: ids of the people who edited it.
     - `null_column`: the column that must not be null according to its error.
+    - `failed_at`: when it failed.
     """
 
     dead_letter: int
@@ -52,6 +53,7 @@ class Candidate(msgspec.Struct, frozen=True):
     refused: str = ""
     authors: frozenset[int] = frozenset()
     null_column: str = ""
+    failed_at: datetime | None = None
 
     @property
     def tombstone(self) -> bool:

@@ -14,7 +14,14 @@ from django.db.models import F, Q
 
 from dlqadmin.deadletters.index.origin_topics import refusal_by_name
 from dlqadmin.replays.models import ItemState, OrderGuard, Replay, ReplayItem
-from dlqadmin.replays.plans import approval_rules, item_writer, newer_records, selection_reader, targets
+from dlqadmin.replays.plans import (
+    approval_rules,
+    connector_changes,
+    item_writer,
+    newer_records,
+    selection_reader,
+    targets,
+)
 from dlqadmin.replays.plans.documents import PlanDocument, plan_document
 from dlqadmin.replays.plans.item_choice import Decided, decide
 from dlqadmin.replays.plans.kafka_queries import SourceClusterQueries
@@ -129,6 +136,10 @@ class Work:
                 now=self._now,
                 approval=approval_rules.needed(to_send, elsewhere, people, self._now, self._replay.pk),
                 elsewhere=elsewhere,
+                change=connector_changes.latest_since(
+                    {watched for _, _, watched, _, reason, _ in cells if watched and not reason},
+                    self.tally.unedited_failed_at,
+                ),
             )
         )
 

@@ -10,6 +10,7 @@ import msgspec
 
 from dlqadmin.replays.models import Selection
 from dlqadmin.replays.outcomes.target_readers import Reader
+from dlqadmin.replays.plans.connector_changes import ConnectorChange
 from dlqadmin.replays.plans.item_writer import Cell
 from dlqadmin.replays.plans.newer_records import Behind
 from dlqadmin.replays.plans.null_checks import NullSearch
@@ -24,7 +25,9 @@ CONFIRM_ABOVE = 1_000  # records, above which a person must type a confirmation
 class Facts(msgspec.Struct, frozen=True):
     """The facts that a plan is built from.
 
-    `approval`: why a second person must agree. `elsewhere`: number of records that do not go to their origin.
+    - `approval`: why a second person must agree.
+    - `elsewhere`: number of records that do not go to their origin.
+    - `change`: the latest change of a reader after the unedited records failed.
     """
 
     selection: Selection
@@ -40,6 +43,7 @@ class Facts(msgspec.Struct, frozen=True):
     now: datetime
     approval: Sequence[str] = ()
     elsewhere: int = 0
+    change: ConnectorChange | None = None
 
     @property
     def total(self) -> int:

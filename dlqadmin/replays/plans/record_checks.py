@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from dlqadmin.replays.models import OrderGuard
 from dlqadmin.replays.plans.check_results import OK, WARN, CheckDocument, Level, check
@@ -85,6 +86,28 @@ def null_fields(facts: Facts) -> Iterator[CheckDocument]:
             checked = named - unknown
             text = f"{column} is set in {counted(checked, 'record')} whose error names it."
             yield check(OK, f"No NULL left in {column}", f"{text}{missed}")
+
+
+def unedited(facts: Facts) -> Iterator[CheckDocument]:
+    """Check for records that go back with the bytes that failed, although nothing is known to have changed since."""
+    count, since = facts.tally.count(Mark.UNEDITED), facts.tally.unedited_failed_at
+    if not count or since is None or facts.options.target_cluster:
+        return
+    be, they = ("is", "it") if count == 1 else ("are", "they")
+    what = f"{count:,} of {counted(facts.to_send, 'record')} {be} not edited."
+    if change := facts.change:
+        text = (
+            f"{what} Since {they} failed: {change.action} {change.connector} by {change.actor}, {_moment(change.at)}."
+        )
+        yield check(OK, "Not edited", text)
+        return
+    known = f"The dashboard knows of no change of their reader since {_moment(since)}"
+    text = f"{what} {they.capitalize()} will fail again with the same bytes, unless the cause was repaired. {known}."
+    yield check(WARN, "Not edited", text)
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%d %b %H:%M} UTC"
 
 
 def of_sources(facts: Facts) -> Iterator[CheckDocument]:

@@ -252,4 +252,5 @@ def _candidate(
         digest=fix.digest if fix is not None and edited is not None else "",
         rekeyed=edited is not None and whole is not None and edited.key != whole.key,
         null_column=null_column(row.message),
+        failed_at=row.failed_at,
     )

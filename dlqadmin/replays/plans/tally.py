@@ -26,6 +26,7 @@ class Mark(IntFlag):
     NOT_JSON = 16
     OLD = 32
     TIMELESS = 64
+    UNEDITED = 128
 
 
 class PlanTally:
@@ -39,6 +40,7 @@ class PlanTally:
         self.through = Counter[str]()  # stages of a source → number of records that passed them
         self.newer = 0  # of all records, sent or left out
         self.authors: set[int] = set()  # people who edited records that are sent
+        self.unedited_failed_at: datetime | None = None  # the latest failure of a record that is sent as it was
         self._marks = bytearray()
         self._ids = array("q")
         self._options = options
@@ -114,6 +116,9 @@ class PlanTally:
             marks |= Mark.AGAIN
         if row.newer:
             marks |= Mark.NEWER
+        if one.edited is None and one.failed_at is not None and one.target == one.origin_topic:
+            marks |= Mark.UNEDITED
+            self.unedited_failed_at = max(self.unedited_failed_at or one.failed_at, one.failed_at)
         if self._options.keep_timestamps:
             since = self._kept_since.get(one.target)
             if one.timestamp is None:

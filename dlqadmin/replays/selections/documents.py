@@ -13,7 +13,11 @@ from dlqadmin.rest.times import iso
 
 
 class SelectionDocument(Document):
-    """A frozen selection, without its ids. `filters` are as they were stored, or count the `ticked` records."""
+    """A frozen selection, without its ids.
+
+    - `filters` are as they were stored, or count the `ticked` records.
+    - `continues`: the replay whose unfinished records it has.
+    """
 
     id: int
     count: int
@@ -23,6 +27,7 @@ class SelectionDocument(Document):
     filters: dict[str, Any]
     created_at: Time
     created_by: str | None
+    continues: int | None
 
 
 class SelectionDetail(SelectionDocument):
@@ -61,6 +66,7 @@ def selection_document(selection: Selection, filters: dict[str, Any] | None = No
         filters=_without_content(filters),
         created_at=iso(selection.created_at),
         created_by=username(selection.created_by),
+        continues=selection.continues_id,
     )
 
 

@@ -30,7 +30,7 @@ from dlqadmin.deadletters.search.filters import (
     freeze_groups,
     parse_filters,
 )
-from dlqadmin.replays.models import Selection
+from dlqadmin.replays.models import Replay, Selection
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
@@ -82,8 +82,13 @@ def _probed(filters: Filters) -> list[int]:
     return sorted(row[1] for row in found.rows)
 
 
-def by_ids(ids: Sequence[int], actor: User, once: RequestKey, now: datetime) -> Selection:
-    """Freeze these records. Raises ParameterError if there is none, or if one does not exist."""
+def by_ids(
+    ids: Sequence[int], actor: User, once: RequestKey, now: datetime, continues: Replay | None = None
+) -> Selection:
+    """Freeze these records. Raises ParameterError if there is none, or if one does not exist.
+
+    A selection that continues a replay has the replay's title.
+    """
     wanted = sorted(set(ids))
     found = _matching({"ids": wanted}).order_by("pk")
     if found.count() < len(wanted):
@@ -91,12 +96,18 @@ def by_ids(ids: Sequence[int], actor: User, once: RequestKey, now: datetime) -> 
     first = found.first()
     alone = f"record {first}" if first else ""  # not its key, because everybody sees titles
     title = alone if len(wanted) == 1 else f"{len(wanted)} selected records"
-    return _freeze("ids", {"ids": wanted}, title, complete_up_to(), actor, once, now)
+    title = title if continues is None else continues.title
+    return _freeze("ids", {"ids": wanted}, title, complete_up_to(), actor, once, now, continues=continues)
 
 
 def rows(selection: Selection) -> QuerySet[DeadLetter]:
     """Return the dead letters that the selection names now."""
     return _matching(selection.filters).filter(pk__lte=selection.watermark)
+
+
+def here() -> QuerySet[DeadLetter]:
+    """Return the dead letters of this installation's own cluster. Others are never sent from here."""
+    return DeadLetter.objects.filter(cluster=settings.CLUSTER)
 
 
 def drifted(selection: Selection, ids: Iterable[int] | None = None) -> bool:
@@ -152,6 +163,7 @@ def _freeze(
     once: RequestKey,
     now: datetime,
     query: str = "",
+    continues: Replay | None = None,
 ) -> Selection:
     # Before the transaction, because on SQLite it would block the indexer's writes.
     found = measure(_matching(filters).filter(pk__lte=watermark))
@@ -168,24 +180,23 @@ def _freeze(
             watermark=watermark,
             count=found.count,
             digest=found.digest,
+            continues=continues,
             idempotency_key=once.key,
             request_digest=once.digest,
         )
         detail: dict[str, Any] = {"count": found.count, "digest": found.digest, "watermark": watermark, "at": iso(now)}
         if query:
             detail["filter"] = query.removeprefix("?")
+        if continues is not None:
+            detail["continues"] = str(continues)
         record(actor, "froze", "selection", str(selection), detail)
     return selection
 
 
 def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
-    """Return the matching dead letters of this installation's own cluster.
-
-    Records of other clusters are never sent from here.
-    """
-    here = DeadLetter.objects.filter(cluster=settings.CLUSTER)
+    """Return the matching dead letters of this installation's own cluster."""
     if "ids" in filters:
-        return here.filter(pk__in=filters["ids"])
+        return here().filter(pk__in=filters["ids"])
     return apply(
         Filters(
             datetime.fromisoformat(filters["from"]).astimezone(UTC),
@@ -194,5 +205,5 @@ def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
             {name: tuple(values) for name, values in filters["exclude"].items()},
             msgspec.convert(filters.get("choices", []), tuple[FilterChoice, ...]),
         ),
-        here,
+        here(),
     )

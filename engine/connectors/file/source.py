@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import REQUIRED, Option, at_least, parse
+from engine.config.options import REQUIRED, Option, at_least, parse, valid
 from engine.config.rooted_files import open_below, path_problem
 from engine.errors import ConfigError, DataError, RetriableError
 from engine.ports import SourcePosition
@@ -20,6 +20,7 @@ from engine.record.record import Record
 from engine.record.schema import Schema
 
 
+@valid("a topic name")
 def _topic(value: str) -> str | None:
     return topic_name(value) if value else "must not be empty"
 

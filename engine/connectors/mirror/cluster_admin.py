@@ -13,7 +13,7 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from engine.errors import EngineError
-from engine.kafka.errors import translate, translated
+from engine.kafka.errors import NeededRights, translate, translated
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
@@ -40,14 +40,18 @@ class MirrorAdmin:
         """Create a topic unless it exists. The factor is capped to the number of brokers seen last."""
         new = NewTopic(topic, partitions, min(factor, self._brokers), config=dict(config))
         self._await_results(
-            self._client.create_topics([new], operation_timeout=CALL_TIMEOUT_S), ck.KafkaError.TOPIC_ALREADY_EXISTS
+            self._client.create_topics([new], operation_timeout=CALL_TIMEOUT_S),
+            NeededRights(topic=f"Create on topic {topic}, or Describe if it exists"),
+            ck.KafkaError.TOPIC_ALREADY_EXISTS,
         )
 
     def grow(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count; no error if it is that high already."""
         new = NewPartitions(topic, partitions)
         self._await_results(
-            self._client.create_partitions([new], operation_timeout=CALL_TIMEOUT_S), ck.KafkaError.INVALID_PARTITIONS
+            self._client.create_partitions([new], operation_timeout=CALL_TIMEOUT_S),
+            NeededRights(topic=f"Alter on topic {topic}"),
+            ck.KafkaError.INVALID_PARTITIONS,
         )
 
     def configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -79,7 +83,8 @@ class MirrorAdmin:
             for name, value in changes.items()
         ]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        self._await_results(self._client.incremental_alter_configs([resource]))
+        rights = NeededRights(topic=f"AlterConfigs on topic {topic}")
+        self._await_results(self._client.incremental_alter_configs([resource]), rights)
 
     def groups(self) -> dict[str, bool]:
         """Return all consumer groups of the cluster, and whether each has members."""
@@ -94,12 +99,12 @@ class MirrorAdmin:
         """Return a group's committed stable offsets; partitions without one are left out."""
         if not partitions:
             return {}
-        with translated():
+        with translated(needs=NeededRights(group=f"Describe on group {group}")):
             rows = self._as(group, lambda one: one.committed(_rows(partitions), timeout=CALL_TIMEOUT_S))
         found: dict[TopicPartition, Committed] = {}
         for one in rows:
             if one.error is not None:
-                raise translate(one.error)
+                raise translate(one.error, needs=NeededRights(topic=f"Describe on topic {one.topic}"))
             if one.offset >= 0:
                 found[TopicPartition(one.topic, one.partition)] = Committed(one.offset, one.metadata or "")
         return found
@@ -107,11 +112,13 @@ class MirrorAdmin:
     def commit(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> None:
         """Commit offsets for a group without members. Raises FatalError if it has members."""
         rows = [ck.TopicPartition(*at, one.offset, one.metadata) for at, one in offsets.items()]
-        with translated():
+        topics = ", ".join(sorted({at.topic for at in offsets}))
+        needs = NeededRights(topic=f"Read on topic {topics}", group=f"Read on group {group}")
+        with translated(needs=needs):
             committed = self._as(group, lambda one: one.commit(offsets=rows, asynchronous=False))
         for one in committed or ():
             if one.error is not None:
-                raise translate(one.error)
+                raise translate(one.error, needs=needs)
 
     def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Return end offsets including open transactions; partitions without an answer are left out."""
@@ -122,7 +129,7 @@ class MirrorAdmin:
         with translated():
             futures = self._client.list_offsets(wanted, request_timeout=CALL_TIMEOUT_S)
         for at, future in futures.items():
-            with translated():
+            with translated(needs=NeededRights(topic=f"Describe on topic {at.topic}")):
                 offsets[TopicPartition(at.topic, at.partition)] = future.result(CALL_TIMEOUT_S).offset
         return offsets
 
@@ -139,13 +146,13 @@ class MirrorAdmin:
         finally:
             consumer.close()
 
-    def _await_results(self, futures: Mapping[Any, Any], *fine: int) -> None:
+    def _await_results(self, futures: Mapping[Any, Any], needs: NeededRights, *fine: int) -> None:
         for future in futures.values():
             try:
                 future.result(2 * CALL_TIMEOUT_S)
             except ck.KafkaException as error:
                 if error.args[0].code() not in fine:
-                    raise translate(error.args[0]) from error
+                    raise translate(error.args[0], needs=needs) from error
 
 
 def _rows(partitions: Iterable[TopicPartition]) -> list[ck.TopicPartition]:

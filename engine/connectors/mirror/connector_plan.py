@@ -28,6 +28,9 @@ from engine.record.stage import Stage, StageType
 from engine.steps.connector_stages import produce_stage, transform_stages
 from engine.tasks.source_support import source_delivery
 
+SERVERS = "bootstrap.servers"
+OVERRIDDEN_SERVERS = f"producer.override.{SERVERS}"
+OTHER_CLUSTER = "would separate the records from their offsets; name the cluster with target.cluster.bootstrap.servers"
 UNCOMMITTED = (
     "an exactly-once mirror must read only committed records; set source.consumer.isolation.level=read_committed"
 )
@@ -51,6 +54,8 @@ def prepare(config: ConnectorConfig) -> tuple[ConnectorConfig, list[Problem]]:
     """Return the effective configuration, whose converters keep bytes, and its problems."""
     properties = with_type(config.properties)
     mirror, problems = read_mirror(properties)
+    if mirror.transactional and SERVERS in config.producer:
+        problems.append((OVERRIDDEN_SERVERS, config.producer[SERVERS], OTHER_CLUSTER))
     key, value, header = (StepConfig(name, BYTE_CONVERTERS[0], {}, f"{name}.") for name in CONVERTERS)
     if not reads_committed(properties):
         if mirror.transactional:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config.java_regex import compile_java
-from engine.config.options import REQUIRED, Option, Problem, at_least, one_of, read
+from engine.config.options import REQUIRED, Option, Problem, at_least, one_of, read, valid
 
 SOURCE, SINK = "source", "sink"
 DEFAULT_POLICY, IDENTITY_POLICY = "DefaultReplicationPolicy", "IdentityReplicationPolicy"
@@ -24,6 +24,7 @@ COMMITTED = "read_committed"
 _DAY_S = 24 * 60 * 60
 
 
+@valid("Java regular expressions")
 def _regexes(value: tuple[str, ...]) -> str | None:
     for text in value:
         try:
@@ -33,11 +34,13 @@ def _regexes(value: tuple[str, ...]) -> str | None:
     return None
 
 
+@valid("letters, digits, dots, dashes and underscores")
 def _alias(value: str) -> str | None:
     fits = value and all(character.isalnum() or character in "-_." for character in value)
     return None if fits and value.isascii() else "must consist of letters, digits, dots, dashes and underscores"
 
 
+@valid("letters, digits, dots, dashes and underscores")
 def _separator(value: str) -> str | None:
     fits = value and all(character.isalnum() or character in "-_." for character in value)
     return None if fits and value.isascii() else "must consist of letters, digits, dots, dashes and underscores"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from engine.config.options import valid
 from engine.config.rooted_files import path_problem
 from engine.errors import ConfigError, Message
 from engine.record.withheld import without_content
@@ -54,6 +55,7 @@ class ConnectionLimits(NamedTuple):
         )
 
 
+@valid("a URL that begins with sqlite: or postgresql:")
 def database_url(value: str) -> str | None:
     """Return the problem of a database URL, or None. The URL is secret, so the problem does not quote it."""
     try:

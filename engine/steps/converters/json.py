@@ -40,7 +40,7 @@ class JsonConverter:
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         values = parse(self.OPTIONS, configs)
         self._envelope = values["schemas.enable"]
-        how = JsonWriteOptions(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
+        how = JsonWriteOptions(values["decimal.format"] == "NUMERIC", values["replace.null.with.default"])
         self._use(how, values["schemas.cache.size"])
 
     def _use(self, how: JsonWriteOptions, cache_size: int) -> None:

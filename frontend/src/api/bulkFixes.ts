@@ -39,7 +39,7 @@ export type BulkBody = BulkPreviewBodyRequest;
 export type DraftsOf = { bulk_fix: number } | { selection: number };
 
 /** A sample of the program's results, and counts. No draft is made; the program becomes a version. */
-export function useBulkPreview(body: BulkBody) {
+export function useBulkPreview(body: BulkBody, allowed: boolean) {
   const client = useQueryClient();
   return useQuery({
     queryKey: ["bulk-preview", body],
@@ -48,7 +48,7 @@ export function useBulkPreview(body: BulkBody) {
       void client.invalidateQueries({ queryKey: ["fix-versions", body.selection] });
       return shown;
     },
-    enabled: body.program.trim() !== "" && body.selection > 0,
+    enabled: allowed && body.program.trim() !== "" && body.selection > 0,
     placeholderData: keepPreviousData,
     staleTime: Infinity,
     retry: false,
@@ -110,6 +110,7 @@ export function useBulkFix(id: string) {
   return useQuery({
     queryKey: ["bulk-fix", id],
     queryFn: ({ signal }) => get<BulkFix>(`bulk-fixes/${id}`, undefined, signal),
+    enabled: id !== "",
     refetchInterval: ({ state }) => (state.data && UNFINISHED.has(state.data.status) ? 1_000 : false),
   });
 }

@@ -1,12 +1,13 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get, send } from "./client";
-import type { ClusterList, ConnectionTestAnswer as ConnectionTest } from "./schema";
+import type { ClusterList, ConnectionTestAnswer as ConnectionTest, IndexProgress } from "./schema";
 
 export type {
   CertificateDocument as Certificate,
   ClusterDocument as Cluster,
   TopicProgress,
+  TopicRuleDocument as TopicRule,
   IndexProgress,
   ClusterList,
   RequiredPermission as Permission,
@@ -27,5 +28,20 @@ export function useClusters(wanted = true) {
 export function useTestCluster() {
   return useMutation({
     mutationFn: (name: string) => send<ConnectionTest>("POST", `clusters/${encodeURIComponent(name)}/test`),
+  });
+}
+
+export type TopicDecision = "added" | "excluded" | "default";
+
+/** Add a topic to the index, exclude it, or leave it to DLQ_TOPICS again. */
+export function useTopicRule() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ topic, rule, reason }: { topic: string; rule: TopicDecision; reason: string }) =>
+      send<IndexProgress>("PUT", `index/topics/${encodeURIComponent(topic)}`, { rule, reason }),
+    onSuccess: (index) => {
+      client.setQueryData<ClusterList>(["clusters"], (before) => before && { ...before, index });
+      return client.invalidateQueries({ queryKey: ["clusters"] });
+    },
   });
 }

@@ -17,11 +17,13 @@ export function useConnectors() {
 export function useConnectorAct() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ name, act, task }: { name: string; act: ConnectorAct; task?: number }) =>
+    mutationFn: ({ name, act, task, reason }: { name: string; act: ConnectorAct; task?: number; reason: string }) =>
       send<unknown>(
         "POST",
-        task === undefined ? `connectors/${name}/${act}` : `connectors/${name}/tasks/${task}/${act}`,
+        `connectors/${encodeURIComponent(name)}/${task === undefined ? act : `tasks/${task}/${act}`}`,
+        { reason },
       ),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["connectors"] }),
+    onSuccess: () =>
+      Promise.all(["connectors", "attention"].map((key) => client.invalidateQueries({ queryKey: [key] }))),
   });
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
-import type { Draft, FixBody, FixList, FixPage, LetterReplays } from "./replayTypes";
+import type { Draft, FixBody, FixList, FixPage, LetterReplays, RecordFieldList } from "./replayTypes";
 
 /** Load a record's bytes and the user's draft once, so that nothing changes under the editor. */
 export function useFix(id: string) {
@@ -33,6 +33,15 @@ export function useFixes() {
 }
 
 /** Load the replays of a dead letter, for its timeline. */
+/** Load the fields that the record's error names, with the positions of their bytes. */
+export function useRecordFields(id: number) {
+  return useQuery({
+    queryKey: ["record-fields", id],
+    queryFn: ({ signal }) => get<RecordFieldList>(`dead-letters/${id}/fields`, undefined, signal),
+    staleTime: Infinity,
+  });
+}
+
 export function useReplaysOf(id: number) {
   return useQuery({
     queryKey: ["replays-of", id],

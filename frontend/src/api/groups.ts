@@ -1,7 +1,10 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ALL_TIME } from "../lib/ranges";
 import { followed } from "../lib/streaming";
 import { get, send } from "./client";
 import type { Common, GroupDetail, GroupPage, Regrouping } from "./types";
+
+const OPEN_POLL_MS = 10_000;
 
 export function useGroups(query: string) {
   return useInfiniteQuery({
@@ -25,6 +28,16 @@ export function useGroupCounts(query: string, everyMs: number) {
     queryFn: ({ signal }) => get<GroupPage>("groups", new URLSearchParams(query), signal),
     select: (page) => ({ counts: page.counts, total_records: page.total_records }),
     ...followed(everyMs),
+  });
+}
+
+/** The groups with the most open dead letters, whatever the time range. */
+export function useOpenGroups(limit: number) {
+  const query = new URLSearchParams({ status: "unresolved", sort: "open", from: ALL_TIME, limit: String(limit) });
+  return useQuery({
+    queryKey: ["groups", "open", limit],
+    queryFn: ({ signal }) => get<GroupPage>("groups", query, signal),
+    ...followed(OPEN_POLL_MS),
   });
 }
 

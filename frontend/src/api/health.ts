@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get } from "./client";
-import { useMayWrite } from "./session";
+import { useMayAct, useMayWrite, type Permission } from "./session";
 import type { Health } from "./types";
 
 export const HEALTH = ["health"] as const;
@@ -17,9 +17,17 @@ export function useHealth() {
   });
 }
 
-/** Return whether the user can write to Kafka now, and the reason if not. */
-export function useMaySend(): { allowed: boolean; reason: string } {
-  const may = useMayWrite();
+/** Return whether the user can choose records and send them now, and the reason if not. */
+export function useMaySend(): Permission {
+  return useWhileKafkaResponds(useMayWrite());
+}
+
+/** Return whether the user can check a plan or resume a replay now, and the reason if not. It works in each window. */
+export function useMayUseKafka(): Permission {
+  return useWhileKafkaResponds(useMayAct());
+}
+
+function useWhileKafkaResponds(may: Permission): Permission {
   const { data } = useHealth();
   if (may.allowed && data?.broker?.reachable === false) return { allowed: false, reason: "Kafka does not respond" };
   return may;

@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get } from "./client";
-import type { Attention, Balance, Errors, Heat, StageFlow, Summary } from "./types";
+import type { Attention, Balance, Errors, Heat, OpenWork, StageFlow, Summary } from "./types";
 
 export type StackBy = "exception" | "group" | "stage" | "topic";
+export type WorkSplit = Exclude<StackBy, "exception">;
 
 const POLL_MS = 10_000;
 
@@ -19,6 +20,17 @@ export function useErrorSeries(from: string, to: string, by: StackBy) {
   return useQuery({
     queryKey: ["errors", from, to, by],
     queryFn: ({ signal }) => get<Errors>("metrics/errors", new URLSearchParams({ from, to, by }), signal),
+    placeholderData: keepPreviousData,
+    ...followed(POLL_MS),
+  });
+}
+
+/** Load the open work over time, by state or split by a property of the dead letters. */
+export function useOpenWork(from: string, to: string, by: WorkSplit | null) {
+  return useQuery({
+    queryKey: ["open-work", from, to, by],
+    queryFn: ({ signal }) =>
+      get<OpenWork>("metrics/open-work", new URLSearchParams({ from, to, ...(by && { by }) }), signal),
     placeholderData: keepPreviousData,
     ...followed(POLL_MS),
   });

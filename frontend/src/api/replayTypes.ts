@@ -29,6 +29,10 @@ export type {
   PlanDocument as Plan,
   ResolvableGroup,
   SentAndSettled as ReplaySeries,
+  UnfinishedBodyRequest as UnfinishedBody,
+  UnfinishedRecords as Unfinished,
+  RecordField,
+  RecordFieldList,
   WayDocument as LetterReplays,
 } from "./schema";
 

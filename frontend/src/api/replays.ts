@@ -9,6 +9,8 @@ import type {
   ReplaySeries,
   ResolvableGroup,
   Selection,
+  Unfinished,
+  UnfinishedBody,
 } from "./replayTypes";
 
 export type Order = "attention" | "newest" | "ordinal";
@@ -111,6 +113,40 @@ export function useItems(id: string, order: Order, state: string) {
     getNextPageParam: (last) => last.next ?? undefined,
     placeholderData: keepPreviousData,
     staleTime: Infinity,
+  });
+}
+
+/** Count the records that still need work; again when `figures` changes. */
+export function useUnfinished(id: string, figures = "") {
+  return useQuery({
+    queryKey: ["unfinished", id, figures],
+    queryFn: ({ signal }) => get<Unfinished>(`replays/${id}/unfinished`, undefined, signal),
+    enabled: id !== "",
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Freeze the unfinished records; a paused replay is cancelled if its unsent records are wanted. */
+export function useContinue(id: number) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ body, key }: { body: UnfinishedBody; key: string }) =>
+      send<Selection>("POST", `replays/${id}/unfinished`, body, key),
+    onSettled: () =>
+      Promise.all(
+        [["replay", String(id)], ["replays"], ["replay-log", String(id)]].map((queryKey) =>
+          client.invalidateQueries({ queryKey }),
+        ),
+      ),
+  });
+}
+
+/** Remove a replay that was never run. */
+export function useRemovePlan(id: number) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => send<void>("DELETE", `replays/${id}`),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["replays"] }),
   });
 }
 

@@ -361,6 +361,26 @@ export type components = {
             partial: boolean;
             withheld: boolean;
         };
+        /**
+         * @description The new configuration, the one that the person saw before, and the reason for the audit trail.
+         *
+         *     Masked values that stay as they were shown stand for the stored values.
+         */
+        ConfigBodyRequest: {
+            config: {
+                [key: string]: string;
+            };
+            opened: {
+                [key: string]: string;
+            };
+            reason: string;
+        };
+        /** @description Every option of a connector class, and every other option of the configuration, with their problems. */
+        ConfigValidation: {
+            plugin: string;
+            error_count: number;
+            options: components["schemas"]["ConnectorOption"][];
+        };
         /** @description The text that a person must type before the replay is run. */
         ConfirmDocument: {
             word: string;
@@ -415,6 +435,19 @@ export type components = {
             balanced: boolean;
             name: string;
         };
+        /**
+         * @description The configuration of a connector, with masked secrets.
+         *
+         *         `hidden` are the options whose values are masked, wholly or in part. A masked value that is sent back unchanged
+         *         stands for the stored value.
+         */
+        ConnectorConfiguration: {
+            connector: string;
+            config: {
+                [key: string]: string;
+            };
+            hidden: string[];
+        };
         /** @description The connectors by the state that the screens show. All are `unknown` if the engine does not respond. */
         ConnectorCounts: {
             total: number;
@@ -432,8 +465,8 @@ export type components = {
          *         `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
          *         `trace` is that of the connector itself, not of a task.
          *
-         *         `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
-         *         first report. `dlq_topic` is null if no dead letters are written.
+         *         `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null for an
+         *         unusable configuration. `dlq_topic` is null if no dead letters are written.
          *
          *         `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
          *         nothing. It is null without dead letters.
@@ -497,12 +530,31 @@ export type components = {
             nearest: components["schemas"]["EndangeredTask"][];
             results: components["schemas"]["ConnectorDocument"][];
         };
+        /** @description An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case. */
+        ConnectorOption: {
+            name: string;
+            type: string;
+            required: boolean;
+            default: string | null;
+            doc: string;
+            group: string;
+            errors: string[];
+        };
         /** @description The pipeline of one connector. */
         ConnectorPipeline: {
             connector: string;
             stages: components["schemas"]["StageFigures"][];
             total_failed: number;
             exact: boolean;
+        };
+        /** @description A connector class of the engine. `type` is sink, source or stream. */
+        ConnectorPlugin: {
+            class: string;
+            type: string;
+        };
+        /** @description The connector classes of the engine. */
+        ConnectorPluginList: {
+            results: components["schemas"]["ConnectorPlugin"][];
         };
         /** @description A consumer group on a target. `lag` is null if it has committed nothing. */
         ConsumerGroupDocument: {
@@ -562,7 +614,8 @@ export type components = {
         /**
          * @description All that is known of a dead letter.
          *
-         *         `not_allowed` is the reason why the original bytes were not fetched; null if nothing forbade it.
+         *         - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
+         *         - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
          */
         DeadLetterDetail: {
             id: number;
@@ -599,6 +652,7 @@ export type components = {
             /** @enum {string} */
             original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
             not_allowed: string | null;
+            has_record: boolean;
             source: components["schemas"]["SourceDocument"] | null;
             dialect: components["schemas"]["DialectDocument"];
             stages: components["schemas"]["StageDocument"][];
@@ -667,6 +721,10 @@ export type components = {
             work_state: "open" | "replaying" | "passed" | "set_aside";
             readable: boolean;
             value_size: number | null;
+        };
+        /** @description The reason to delete the connector, for the audit trail. */
+        DeletionBodyRequest: {
+            reason: string;
         };
         /** @description The format in which the dead letter was written, and problems with reading it. */
         DialectDocument: {
@@ -1412,11 +1470,13 @@ export type components = {
         /**
          * @description The topics that the index follows, its start and its progress.
          *
+         *         `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
          *         `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
          */
         IndexProgress: {
             reachable: boolean;
             patterns: string[];
+            rules: components["schemas"]["TopicRuleDocument"][];
             /** @enum {unknown} */
             start: "earliest";
             topics: components["schemas"]["TopicProgress"][];
@@ -1620,6 +1680,14 @@ export type components = {
         NeighbourIds: {
             previous: number | null;
             next: number | null;
+        };
+        /** @description A new connector, and the reason for the audit trail. */
+        NewConnectorBodyRequest: {
+            name: string;
+            config: {
+                [key: string]: string;
+            };
+            reason: string;
         };
         /** @description The newest replay with records that failed again. */
         NewestFailingReplay: {
@@ -1899,6 +1967,23 @@ export type components = {
             state: "planned" | "queued" | "sending" | "sent" | "passed" | "failed_again" | "unknown" | "skipped";
             reason: string;
             count: number;
+        };
+        /**
+         * @description A field that a record's error names, and its bytes [start, end) in the value.
+         *
+         *         The bytes begin with the field's name. They are null if the value has no such field, or is no JSON. No content
+         *         is in here: the name is that of the error.
+         */
+        RecordField: {
+            name: string;
+            /** @enum {unknown} */
+            fault: "missing" | "null" | "type";
+            start: number | null;
+            end: number | null;
+        };
+        /** @description The fields that a record's error names. */
+        RecordFieldList: {
+            results: components["schemas"]["RecordField"][];
         };
         /** @description The state of Redis. */
         RedisHealth: {
@@ -2354,9 +2439,15 @@ export type components = {
             /** Format: date-time */
             created_at: string;
             created_by: string | null;
+            continues: number | null;
             drifted: boolean;
         };
-        /** @description A frozen selection, without its ids. `filters` are as they were stored, or count the `ticked` records. */
+        /**
+         * @description A frozen selection, without its ids.
+         *
+         *         - `filters` are as they were stored, or count the `ticked` records.
+         *         - `continues`: the replay whose unfinished records it has.
+         */
         SelectionDocument: {
             id: number;
             count: number;
@@ -2367,6 +2458,7 @@ export type components = {
             /** Format: date-time */
             created_at: string;
             created_by: string | null;
+            continues: number | null;
         };
         /**
          * @description The fields of a selection's records: named ones first, then those of the same constraint, then the others.
@@ -2416,6 +2508,7 @@ export type components = {
             username: string | null;
             role: ("operator" | "viewer") | null;
             approver: boolean;
+            administrator: boolean;
             rights: string[];
             ended: string | null;
             payload_reader: boolean;
@@ -2585,8 +2678,9 @@ export type components = {
          *         `state_since` is null if the task has not reported this state yet.
          *
          *         `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
-         *         per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
-         *         a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
+         *         per second over the last report. `parked_until` is set while the task waits
+         *         for a retry. `parked_reason` says why; it stays while an operation is repeated
+         *         without success. `tolerance` is what the task reported; `budget` is what is left of it now.
          */
         TaskDocument: {
             id: number;
@@ -2679,12 +2773,15 @@ export type components = {
             max_days: number;
         };
         /**
-         * @description The index"s progress in a topic, in offsets.
+         * @description The index's progress in a topic, in offsets.
          *
-         *         `rate` is offsets per second, and null until two samples exist.
+         *         `rate` is offsets per second, and null until two samples exist. `eta_s` is null if it is not known, or if no
+         *         indexer has read the topic yet. `pattern` is the one of DLQ_TOPICS that matches the
+         *         topic. It is null for a topic that only an administrator added.
          */
         TopicProgress: {
             topic: string;
+            pattern: string | null;
             partitions: number;
             read: number;
             of: number;
@@ -2692,6 +2789,27 @@ export type components = {
             seconds_behind: number;
             rate: number | null;
             eta_s: number | null;
+        };
+        /** @description What is to become of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS. */
+        TopicRuleBodyRequest: {
+            /**
+             * @description * `added` - added
+             *     * `excluded` - excluded
+             *     * `default` - default
+             * @enum {string}
+             */
+            rule: "added" | "excluded" | "default";
+            reason: string;
+        };
+        /** @description The decision of an administrator to index a topic, or to exclude it from the index. */
+        TopicRuleDocument: {
+            topic: string;
+            /** @enum {unknown} */
+            rule: "added" | "excluded";
+            by: string;
+            /** Format: date-time */
+            at: string;
+            reason: string;
         };
         /** @description The progress of sealing the audit trail and of sending it to its external target. */
         TrailHealth: {
@@ -2706,6 +2824,33 @@ export type components = {
             here: number;
             elsewhere: number;
         };
+        /** @description The unfinished records to select, and the reason to cancel a paused replay. */
+        UnfinishedBodyRequest: {
+            /** @default  */
+            reason: string;
+            /**
+             * @description `failed_again`: the records that failed again. `all`: also the unsent records; a paused replay is cancelled.
+             *
+             *     * `failed_again` - failed_again
+             *     * `all` - all
+             * @enum {string}
+             */
+            records: "failed_again" | "all";
+        };
+        /**
+         * @description The numbers of a replay's records that still need work.
+         *
+         *         - `failed_again`: they failed again, and nobody has replayed them or set them aside since.
+         *         - `unsent`: they were not sent yet, or were cancelled.
+         *         - `bulk_fix`: the bulk fix that made most of their drafts.
+         *         - `replays`: the replays that continue this one.
+         */
+        UnfinishedRecords: {
+            failed_again: number;
+            unsent: number;
+            bulk_fix: number | null;
+            replays: number[];
+        };
         /** @description A state that a person chose on purpose, so that it is no finding. */
         UnlistedState: {
             subject: string;
@@ -2717,6 +2862,13 @@ export type components = {
             count: number;
             new: number;
             regressed: number;
+        };
+        /** @description A configuration to validate, and the connector that has the values behind masked ones. */
+        ValidationBodyRequest: {
+            config: {
+                [key: string]: string;
+            };
+            connector?: string | null;
         };
         /** @description A connector whose outcome counts. */
         WatchedDocument: {
@@ -2834,15 +2986,21 @@ export type ClusterDocument = components['schemas']['ClusterDocument'];
 export type ClusterList = components['schemas']['ClusterList'];
 export type ColumnDocument = components['schemas']['ColumnDocument'];
 export type CommonDocument = components['schemas']['CommonDocument'];
+export type ConfigBodyRequest = components['schemas']['ConfigBodyRequest'];
+export type ConfigValidation = components['schemas']['ConfigValidation'];
 export type ConfirmDocument = components['schemas']['ConfirmDocument'];
 export type ConnectionTestAnswer = components['schemas']['ConnectionTestAnswer'];
 export type ConnectorAnswer = components['schemas']['ConnectorAnswer'];
 export type ConnectorBalance = components['schemas']['ConnectorBalance'];
+export type ConnectorConfiguration = components['schemas']['ConnectorConfiguration'];
 export type ConnectorCounts = components['schemas']['ConnectorCounts'];
 export type ConnectorDocument = components['schemas']['ConnectorDocument'];
 export type ConnectorEntry = components['schemas']['ConnectorEntry'];
 export type ConnectorList = components['schemas']['ConnectorList'];
+export type ConnectorOption = components['schemas']['ConnectorOption'];
 export type ConnectorPipeline = components['schemas']['ConnectorPipeline'];
+export type ConnectorPlugin = components['schemas']['ConnectorPlugin'];
+export type ConnectorPluginList = components['schemas']['ConnectorPluginList'];
 export type ConsumerGroupDocument = components['schemas']['ConsumerGroupDocument'];
 export type ControlAnswer = components['schemas']['ControlAnswer'];
 export type ControlBodyRequest = components['schemas']['ControlBodyRequest'];
@@ -2854,6 +3012,7 @@ export type DeadLetterDetail = components['schemas']['DeadLetterDetail'];
 export type DeadLetterMatch = components['schemas']['DeadLetterMatch'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLetterRow = components['schemas']['DeadLetterRow'];
+export type DeletionBodyRequest = components['schemas']['DeletionBodyRequest'];
 export type DialectDocument = components['schemas']['DialectDocument'];
 export type DiscardBodyRequest = components['schemas']['DiscardBodyRequest'];
 export type DiscardedDrafts = components['schemas']['DiscardedDrafts'];
@@ -2941,6 +3100,7 @@ export type MuteDocument = components['schemas']['MuteDocument'];
 export type NamedField = components['schemas']['NamedField'];
 export type NamedText = components['schemas']['NamedText'];
 export type NeighbourIds = components['schemas']['NeighbourIds'];
+export type NewConnectorBodyRequest = components['schemas']['NewConnectorBodyRequest'];
 export type NewestFailingReplay = components['schemas']['NewestFailingReplay'];
 export type NoteBodyRequest = components['schemas']['NoteBodyRequest'];
 export type OpenSeries = components['schemas']['OpenSeries'];
@@ -2972,6 +3132,8 @@ export type RateBodyRequest = components['schemas']['RateBodyRequest'];
 export type ReadingNote = components['schemas']['ReadingNote'];
 export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];
+export type RecordField = components['schemas']['RecordField'];
+export type RecordFieldList = components['schemas']['RecordFieldList'];
 export type RedisHealth = components['schemas']['RedisHealth'];
 export type RegroupingDocument = components['schemas']['RegroupingDocument'];
 export type RehearsalBodyRequest = components['schemas']['RehearsalBodyRequest'];
@@ -3035,10 +3197,15 @@ export type TokenBodyRequest = components['schemas']['TokenBodyRequest'];
 export type TokenDocument = components['schemas']['TokenDocument'];
 export type TokenListDocument = components['schemas']['TokenListDocument'];
 export type TopicProgress = components['schemas']['TopicProgress'];
+export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest'];
+export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
+export type UnfinishedBodyRequest = components['schemas']['UnfinishedBodyRequest'];
+export type UnfinishedRecords = components['schemas']['UnfinishedRecords'];
 export type UnlistedState = components['schemas']['UnlistedState'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
+export type ValidationBodyRequest = components['schemas']['ValidationBodyRequest'];
 export type WatchedDocument = components['schemas']['WatchedDocument'];
 export type WayDocument = components['schemas']['WayDocument'];
 export type WayEvent = components['schemas']['WayEvent'];

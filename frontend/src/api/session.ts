@@ -15,6 +15,11 @@ export function useSession() {
   });
 }
 
+/** Return the user's role in words. An approver is an operator who may also approve. */
+export function roleName({ approver, role }: Pick<Session, "approver" | "role">): string {
+  return approver ? "approver" : (role ?? "without a role");
+}
+
 /** Return whether the session expired; true until the next sign-in. */
 export function useSessionEnded(): boolean {
   return useQuery({
@@ -26,13 +31,24 @@ export function useSessionEnded(): boolean {
   }).data;
 }
 
-/** Return whether the user can write, and the reason if not. */
-export function useMayWrite(): { allowed: boolean; reason: string } {
+export interface Permission {
+  allowed: boolean;
+  /** The reason why not. */
+  reason: string;
+}
+
+/** Return whether the user can act: pause, resume, cancel, mute, resolve, dismiss. It works in each window. */
+export function useMayAct(): Permission {
   const { data } = useSession();
-  const narrow = useIsNarrowWindow();
   if (data?.read_only) return { allowed: false, reason: "This cluster is read-only" };
-  if (data?.role !== "operator") return { allowed: false, reason: "Needs the role operator" };
-  return { allowed: !narrow, reason: "Writing needs a window at least 800 px wide" };
+  return { allowed: data?.role === "operator", reason: "Needs the role operator" };
+}
+
+/** Return whether the user can edit and send records, for which a narrow window has too little room. */
+export function useMayWrite(): Permission {
+  const may = useMayAct();
+  const isNarrow = useIsNarrowWindow();
+  return may.allowed && isNarrow ? { allowed: false, reason: "Writing needs a window at least 800 px wide" } : may;
 }
 
 /** Return the reason why the user cannot see the content of records, if so. */
@@ -42,10 +58,16 @@ export function useMayNotRead(): string | undefined {
 }
 
 /** Return whether the user can edit records, which also shows their content. */
-export function useMayEdit(): { allowed: boolean; reason: string } {
+export function useMayEdit(): Permission {
   const may = useMayWrite();
   const barred = useMayNotRead();
   return may.allowed && barred ? { allowed: false, reason: barred } : may;
+}
+
+/** Return the reason why the user cannot change what the dashboard itself does, if so. */
+export function useMayNotAdminister(): string | undefined {
+  const { data } = useSession();
+  return data?.administrator ? undefined : "Needs an administrator";
 }
 
 export function useSignIn() {

@@ -1,6 +1,6 @@
 import { Menu, useMantineColorScheme } from "@mantine/core";
 import { Link } from "react-router";
-import { useSignOut } from "../api/session";
+import { roleName, useSignOut } from "../api/session";
 import type { Session } from "../api/types";
 import { AccountButton } from "./AccountButton";
 import styles from "./Shell.module.css";
@@ -22,7 +22,7 @@ export function AccountMenu({ session, onHelp }: { session: Session; onHelp: () 
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          {name}, {session.role ?? "without a role"}
+          {name}, {roleName(session)}
         </Menu.Label>
         <Menu.Item component={Link} to="/profile">
           Profile

@@ -30,6 +30,9 @@ const ReplayDetail = lazy(() =>
 const Connectors = lazy(() =>
   import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })),
 );
+const ConnectorEditor = lazy(() =>
+  import("../features/connectors/ConnectorEditor").then((module) => ({ default: module.ConnectorEditor })),
+);
 const Exports = lazy(() => import("../features/exports/Exports").then((module) => ({ default: module.Exports })));
 const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
@@ -102,6 +105,8 @@ function SessionGate() {
           <Route path="/replays/:id" element={<ReplayDetail />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
+          <Route path="/connectors/:name/edit" element={<ConnectorEditor />} />
+          <Route path="/new-connector" element={<ConnectorEditor />} />
           <Route path="/exports" element={<Exports />} />
           <Route path="/audit" element={<Audit />} />
           <Route path="/profile" element={<Profile />} />

@@ -4,6 +4,7 @@ import { Link, NavLink, useLocation, useNavigate } from "react-router";
 import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
+import { roleName } from "../api/session";
 import { useServerState } from "../lib/serverState";
 import type { Session } from "../api/types";
 import { apiQuery } from "../lib/filter";
@@ -90,7 +91,7 @@ function EnvironmentBanner({ session }: { session: Session }) {
       <span className={styles.wideOnly}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
       <span>
-        You are <span className={styles.role}>{session.role ?? "without a role"}</span>
+        You are <span className={styles.role}>{roleName(session)}</span>
       </span>
     </header>
   );
@@ -155,35 +156,49 @@ function NavigationLink({
 }
 
 function IndexHealth() {
-  const { data, isError } = useHealth();
+  const { data, error, isError } = useHealth();
   const { unreachableSince } = useServerState();
-  if (unreachableSince !== null || !data) {
+  if (unreachableSince !== null || isError || !data) {
     return (
       <div className={styles.indexHealth}>
         {unreachableSince !== null || isError ? (
           <div className="row" style={{ gap: 6 }}>
             <Glyph tone="unknown">?</Glyph>
-            <span className={styles.words}>Health is unknown: the server does not respond</span>
+            <span className={styles.words}>
+              {unreachableSince !== null
+                ? "Health is unknown: the server does not respond"
+                : `Health is unknown: ${error?.message ?? "the server answered with an error"}`}
+            </span>
           </div>
         ) : null}
       </div>
     );
   }
-  const { index, broker, engine } = data;
+  const { index, broker, engine, status, reasons } = data;
   const known = broker.reachable && index.records_behind !== null;
-  const current = known && !isIndexBehind(data);
+  const current = known && !isIndexBehind(data) && data.indexers.every(({ alive }) => alive !== false);
   const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
   return (
     <div className={styles.indexHealth}>
       <div className="row" style={{ gap: 6 }}>
         <Glyph tone={current ? "passed" : "warn"}>{current ? "✓" : "!"}</Glyph>
         <span className={styles.words}>
-          {current ? "Index up to date" : known ? "Index behind" : "Index may be behind"}
+          {current ? "Index up to date" : isIndexBehind(data) ? "Index behind" : "Index may be behind"}
         </span>
       </div>
       <div className={styles.words}>
         {known ? `${plural(index.records_behind ?? 0, "record")}${seconds}` : "Kafka does not respond"}
       </div>
+      {reasons.length > 0 && (
+        <div
+          className={join(styles.words, status === "failing" ? "failed" : "warn")}
+          title={reasons.join("\n")}
+          data-testid="health-reason"
+        >
+          {reasons[0]}
+          {reasons.length > 1 && ` And ${count(reasons.length - 1)} more.`}
+        </div>
+      )}
       <div className={join(styles.words, !broker.reachable && "failed")}>
         {broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker not reachable"}
       </div>
@@ -250,6 +265,12 @@ function Breadcrumbs() {
         <Link to="/fixes">Fixes</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
       </span>
     );
+  if (screen === "new-connector")
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/connectors">Connectors</Link> / New connector
+      </span>
+    );
   const title =
     screen === "profile" ? "Profile" : (SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found");
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
@@ -265,6 +286,7 @@ function Breadcrumbs() {
       <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> /{" "}
       {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
       {within === "fix" && " / Fix and replay"}
+      {within === "edit" && " / Edit"}
     </span>
   );
 }

@@ -20,7 +20,7 @@ export function secondsBehind(seconds: number): string {
 
 /** The most severe current problem, shown above every screen. */
 export function StatusBanner() {
-  const { data: health } = useHealth();
+  const { data: health, error, dataUpdatedAt } = useHealth();
   const { unreachableSince, hasNewBuild } = useServerState();
   const now = useNow(1_000);
   if (unreachableSince !== null)
@@ -28,6 +28,13 @@ export function StatusBanner() {
       <Strip tone="failed">
         The server has not responded for {span(Math.max(0, now - unreachableSince))}. The screen shows the last known
         state. It refreshes automatically when the server responds.
+      </Strip>
+    );
+  if (error)
+    return (
+      <Strip tone="failed">
+        The server can't read its state: {error.message} The screen shows the state
+        {dataUpdatedAt > 0 ? ` of ${span(Math.max(0, now - dataUpdatedAt))} ago` : " that was loaded before"}.
       </Strip>
     );
   if (hasNewBuild)

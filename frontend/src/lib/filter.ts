@@ -2,7 +2,7 @@
 import { FIELDS, type Field, type FieldRow } from "./fields";
 import type { Zone } from "./format";
 import { withoutValue, clauseTexts, isGroup, parseClause, formatClause } from "./query";
-import { inUtc } from "./ranges";
+import { ALL_TIME, inUtc } from "./ranges";
 
 /** One chip of the query bar: a clause of the query language. */
 export interface Clause {
@@ -145,6 +145,11 @@ export function recordsOf(values: Partial<Record<Field, string>>, from?: string)
   if (from !== undefined && from !== DEFAULT_FROM) params.set("from", from);
   const query = params.toString();
   return query ? `/records?${query}` : "/records";
+}
+
+/** Return the API filter of a group's open dead letters, of all times. */
+export function openRecordsOf(group: number): string {
+  return new URLSearchParams({ group: String(group), work: "open", from: ALL_TIME, to: "now" }).toString();
 }
 
 /** Return the clause without one value; nothing if it was the only one. */

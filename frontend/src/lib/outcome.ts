@@ -13,6 +13,17 @@ export interface Figures {
   skipped: number;
 }
 
+/** Return the status that a replay's chip shows: that of a plan tells whether it waits for a second person. */
+export function shownStatus(replay: {
+  status: string;
+  approval: { asked_at: string | null; void: boolean; approved: boolean };
+}): string {
+  const { asked_at, void: isVoid, approved } = replay.approval;
+  return replay.status === "planned" && asked_at !== null && !isVoid && !approved
+    ? "waits_for_approval"
+    : replay.status;
+}
+
 export interface Share {
   state: "passed" | "failed_again" | "unknown" | "sent" | "sending" | "queued" | "skipped";
   count: number;

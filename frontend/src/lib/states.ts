@@ -18,6 +18,17 @@ const TASKS: Record<string, { glyph: string; tone: Tone }> = {
   FAILED: { glyph: "✕", tone: "failed" },
 };
 
+/** The state of a connector, derived from its tasks: it runs only if all its tasks run. */
+const CONNECTORS: Record<string, { glyph: string; tone: Tone }> = {
+  running: { glyph: "✓", tone: "passed" },
+  paused: { glyph: "‖", tone: "waiting" },
+  stopped: { glyph: "■", tone: "waiting" },
+  unassigned: { glyph: "…", tone: "warn" },
+  no_tasks: { glyph: "…", tone: "warn" },
+  unknown: { glyph: "?", tone: "unknown" },
+  failed: { glyph: "✕", tone: "failed" },
+};
+
 const RISKS: Record<string, { label: string; glyph: string; tone: Tone }> = {
   failed: { label: "Failed", glyph: "✕", tone: "failed" },
   exhausted: { label: "Next error fails it", glyph: "!", tone: "failed" },
@@ -63,6 +74,7 @@ const ITEMS: Record<string, { label: string; glyph: string; tone: Tone }> = {
 const REPLAYS: Record<string, { label: string; glyph: string; tone: Tone }> = {
   planning: { label: "Being planned", glyph: "…", tone: "waiting" },
   planned: { label: "Planned", glyph: "", tone: "plain" },
+  waits_for_approval: { label: "Waits for approval", glyph: "…", tone: "waiting" },
   running: { label: "Running", glyph: "●", tone: "accent" },
   paused: { label: "Paused", glyph: "‖", tone: "warn" },
   watching: { label: "Watching", glyph: "…", tone: "waiting" },
@@ -156,6 +168,10 @@ export function groupState(state: string): { label: string; glyph: string; tone:
 
 export function taskState(state: string): { glyph: string; tone: Tone } {
   return TASKS[state] ?? { glyph: "?", tone: "unknown" };
+}
+
+export function connectorState(state: string): { glyph: string; tone: Tone } {
+  return CONNECTORS[state] ?? { glyph: "?", tone: "unknown" };
 }
 
 /** Return the display of a task's error budget risk. */

@@ -6,18 +6,20 @@ import styles from "./HeatMap.module.css";
 import { timeTicks } from "./scales";
 import { useColumnBrush } from "./useColumnBrush";
 
+type Notes<T> = readonly [T, T, T];
+
 export interface HeatRow {
   key: string;
   label: string;
   to: string;
   points: readonly number[];
-  /** The two values at the end of the row. */
-  notes: readonly [ReactNode, ReactNode];
+  /** The values at the end of the row, one for each head. */
+  notes: Notes<ReactNode>;
 }
 
 interface Props {
   rows: readonly HeatRow[];
-  heads: readonly [string, string];
+  heads: Notes<string>;
   from: number;
   bucketMs: number;
   zone: Zone;

@@ -38,7 +38,7 @@ Person = Callable[[str], Page]
 @pytest.fixture(scope="session")
 def failures(product: Product) -> dict[str, set[str]]:
     """The keys of the records that failed because a column is null, by the column; all are indexed."""
-    events = {column: list(_lacking(column, *how)) for column, how in FAILURES.items()}
+    events = {column: list(events_with(column, member, None, count)) for column, (member, count) in FAILURES.items()}
     producer = Producer({"bootstrap.servers": product.bootstrap_servers, "log_level": 2})
     for event in filter(None, chain.from_iterable(zip_longest(*events.values()))):
         producer.produce(TOPIC, key=event.key, value=event.value)
@@ -54,13 +54,16 @@ def failures(product: Product) -> dict[str, set[str]]:
     return {column: {event.key.decode() for event in made} for column, made in events.items()}
 
 
-def _lacking(column: str, member: str, count: int) -> Iterator[Event]:
-    """Make events from intact ones, none of which has an id of theirs: a search for that finds the intact one alone."""
+def events_with(prefix: str, member: str, value: object, count: int) -> Iterator[Event]:
+    """Make events from intact ones, with another value of one property.
+
+    Their ids begin with `prefix`, so a search for an intact one's id finds that one alone.
+    """
     sources = (event for event in intact_event() if is_accepted(event))
     for number, source in zip(range(count), sources, strict=False):
-        key = b"%s-%d" % (column.encode(), number)
+        key = b"%s-%d" % (prefix.encode(), number)
         event = json.loads(source.value.replace(source.key, key))
-        event["properties"][member] = None
+        event["properties"][member] = value
         yield Event(key, json.dumps(event).encode())
 
 

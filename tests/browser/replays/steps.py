@@ -86,7 +86,7 @@ def open_group(page: Page, words: str) -> Locator:
 def plan_group(page: Page, words: str, count: int) -> None:
     """Freeze a group and come to its plan."""
     open_group(page, words)
-    press(page, f"Replay {count}…").click()
+    press(page, f"Replay {count} open…").click()
     planned = page.get_by_role("heading", name=f"Replay {count} record")
     expect(planned).to_be_visible(timeout=PLANNED_MS)
     expect(page.get_by_text("Dry run: nothing has been written")).to_be_visible()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -32,8 +33,19 @@ def test_what_one_person_asks_for_another_approves(person: Person) -> None:
     expect(page.get_by_text("asker asked for approval")).to_be_visible()
     expect(page.get_by_role("button", name="Approve")).to_have_attribute("aria-disabled", "true")
     with without_complaints(approver):
-        approver.goto(page.url)
+        approver.goto("/")
+        expect(approver.get_by_role("banner").first).to_contain_text("You are approver")
+        attention = approver.get_by_role("link").filter(has_text=re.compile(r"R-\d+: .*, 2 records"))
+        expect(attention.first).to_be_visible()
+        approver.goto("/replays?status=waits_for_approval")
+        row = approver.get_by_test_id("replay")
+        expect(row).to_have_count(1)
+        expect(row).to_contain_text("Waits for approval")
+        expect(row).to_contain_text("the gap is filled, INC-214")
+        row.get_by_role("link").click()
         expect(approver.get_by_text("asker asked for approval")).to_be_visible()
+        expect(approver.get_by_text("asker gives this reason: “the gap is filled, INC-214”")).to_be_visible()
+        expect(approver.get_by_test_id("plan")).to_contain_text("Approval needed")
         fits(approver, "approving", 1440)
     approver.get_by_role("button", name="Reject…").click()
     approver.get_by_role("textbox", name="Reason").last.fill("one first, please")

@@ -17,7 +17,7 @@ def test_a_range_of_ticked_records_is_planned(page: Page) -> None:
     ticks = page.get_by_role("checkbox", name=TICK)
     ticks.nth(0).click()
     ticks.nth(3).click(modifiers=["Shift"])
-    page.get_by_role("button", name="Replay 4…").click()
+    page.get_by_role("button", name="Replay 4 open…").click()
     expect(page.get_by_role("heading", name="Replay 4 records")).to_be_visible()
     expect(page.get_by_text("Dry run: nothing has been written")).to_be_visible()
     page.get_by_role("button", name="More options").click()
@@ -33,7 +33,7 @@ def test_all_that_match_reach_the_server_as_a_filter_and_not_as_ids(page: Page) 
     page.get_by_role("checkbox", name=TICK).first.click()
     page.get_by_role("button", name=f"Select all {total} that match").click()
     with page.expect_request("**/api/v1/selections") as asked:
-        page.get_by_role("button", name=f"Replay {total}…").click()
+        page.get_by_role("button", name=f"Replay {total} open…").click()
     body: Any = asked.value.post_data_json
     assert "stage%3ATASK_PUT" in body["filter"]
     assert "ids" not in body

@@ -19,6 +19,7 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> Non
         "username": None,
         "role": None,
         "approver": False,
+        "administrator": False,
         "rights": [],
         "ended": None,
         "payload_reader": False,

@@ -1,11 +1,11 @@
 from pytest_django import Settings
 
 from dlqadmin.clusters import required_acls
-from dlqadmin.clusters.required_acls import AclRequirement
+from dlqadmin.clusters.required_acls import DashboardAcl
 from dlqadmin.deadletters.index.consumer import GROUP
 
 WHO, SERVERS = "User:CN=dash", "kafka:9093"
-READ = AclRequirement(("Read", "DescribeConfigs"), "topic", "orders.dlq", "why")
+READ = DashboardAcl(("Read", "DescribeConfigs"), "topic", "orders.dlq", "why")
 
 
 def test_what_is_allowed_is_ok_and_the_rest_is_named() -> None:
@@ -17,7 +17,7 @@ def test_what_is_allowed_is_ok_and_the_rest_is_named() -> None:
 
 def test_what_the_broker_did_not_say_is_not_checked() -> None:
     assert required_acls.check(READ, {}, WHO, SERVERS).verdict == "not_checked"
-    unknowable = AclRequirement(("Write",), "topic", "*", "why", unchecked="nothing is written")
+    unknowable = DashboardAcl(("Write",), "topic", "*", "why", unchecked="nothing is written")
     assert required_acls.check(unknowable, {("topic", "*"): frozenset()}, WHO, SERVERS).note == "nothing is written"
 
 
@@ -27,11 +27,11 @@ def test_the_line_grants_what_is_needed() -> None:
         required_acls.check(READ, {}, WHO, SERVERS).command
         == f"{line} --operation Read --operation DescribeConfigs --topic orders.dlq"
     )
-    prefixed = AclRequirement(("Read",), "group", "dlqadmin-replay-", "why", prefixed=True)
+    prefixed = DashboardAcl(("Read",), "group", "dlqadmin-replay-", "why", prefixed=True)
     assert required_acls.check(prefixed, {}, WHO, SERVERS).command.endswith(
         "--group dlqadmin-replay- --resource-pattern-type prefixed"
     )
-    cluster = AclRequirement(("Describe",), "cluster", "", "why")
+    cluster = DashboardAcl(("Describe",), "cluster", "", "why")
     assert required_acls.check(cluster, {}, "User:it's", SERVERS).command.endswith(
         """'User:it'"'"'s' --operation Describe --cluster"""
     )

@@ -1,8 +1,14 @@
+from typing import Any
+
 import pytest
+from django.contrib.auth.models import User
 from django.core.cache import cache
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.models import TopicRule
+from tests.dlqadmin.conftest import person, signed_in, token_of
 from tests.dlqadmin.deadletters.letters import index, letter
 
 SECRET = "hunter2-is-no-password"
@@ -72,3 +78,66 @@ def test_tests_are_limited_in_rate(as_operator: APIClient) -> None:
     cache.clear()
     answers = [as_operator.post("/api/v1/clusters/nowhere/test").status_code for _ in range(21)]
     assert (answers[0], answers[-1]) == (404, 429)
+
+
+def rule(client: APIClient, topic: str, rule: str, reason: str = "INC-3") -> Any:
+    return client.put(f"/api/v1/index/topics/{topic}", {"rule": rule, "reason": reason}, format="json")
+
+
+@pytest.fixture
+def administrator(db: None) -> APIClient:
+    user = person("admin-1", None)
+    User.objects.filter(pk=user.pk).update(is_superuser=True)
+    return signed_in(User.objects.get(pk=user.pk))
+
+
+def test_an_administrator_excludes_a_topic_and_lets_the_setting_decide_again(administrator: APIClient) -> None:
+    index([letter(1)])
+    found = rule(administrator, "usgs.earthquakes.dlq", "excluded").json()
+    assert found["topics"] == []
+    (row,) = found["rules"]
+    assert (row["topic"], row["rule"], row["by"], row["reason"]) == (
+        "usgs.earthquakes.dlq",
+        "excluded",
+        "admin-1",
+        "INC-3",
+    )
+    again = rule(administrator, "usgs.earthquakes.dlq", "default").json()
+    assert (again["rules"], again["topics"][0]["pattern"]) == ([], r".*[.-]dlq$")
+    entries = AuditEntry.objects.order_by("pk")
+    assert [(one.action, one.object_id, one.detail["reason"]) for one in entries] == [
+        ("exclude topic", "usgs.earthquakes.dlq", "INC-3"),
+        ("reset topic", "usgs.earthquakes.dlq", "INC-3"),
+    ]
+
+
+def test_an_added_topic_is_shown_with_no_pattern(administrator: APIClient, db: None) -> None:
+    index([letter(1, topic="parked.orders")])
+    assert administrator.get("/api/v1/clusters").json()["index"]["topics"] == []
+    TopicRule.objects.create(cluster="local", topic="parked.orders", is_excluded=False, actor="a", reason="r")
+    (row,) = administrator.get("/api/v1/clusters").json()["index"]["topics"]
+    assert (row["topic"], row["pattern"]) == ("parked.orders", None)
+
+
+@pytest.mark.parametrize("topic", ["a b", "a" * 250, ".*dlq"])
+def test_only_names_of_topics_are_rules(administrator: APIClient, topic: str) -> None:
+    answer = rule(administrator, topic, "excluded")
+    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (400, "topic")
+
+
+def test_a_topic_of_the_engine_is_not_added(administrator: APIClient, settings: Settings) -> None:
+    answer = rule(administrator, settings.CONFIG_TOPIC, "added")
+    assert answer.status_code in (400, 503)
+    assert not TopicRule.objects.exists()
+
+
+def test_only_administrators_change_the_topics(as_operator: APIClient, administrator: APIClient) -> None:
+    user = User.objects.get(username="admin-1")
+    with_token = APIClient(headers={"Authorization": f"Bearer {token_of(user)}"})
+    for client in (as_operator, with_token):
+        answer = rule(client, "a.dlq", "excluded")
+        assert (answer.status_code, "administrator" in answer.json()["detail"]) == (403, True)
+    assert rule(administrator, "a.dlq", "excluded", reason="").status_code == 400
+    assert not TopicRule.objects.exists()
+    assert administrator.get("/api/v1/session").json()["administrator"] is True
+    assert as_operator.get("/api/v1/session").json()["administrator"] is False

@@ -60,6 +60,14 @@ def test_a_connector_that_never_reported_promises_nothing(as_viewer: APIClient, 
     assert as_viewer.get("/api/v1/connectors/c").json()["delivery"] is None
 
 
+def test_a_connector_whose_tasks_never_reported_has_the_delivery_of_its_status(
+    as_viewer: APIClient, engine: FakeEngine
+) -> None:
+    engine.add("c", CONFIG)
+    engine.connectors["c"]["status"]["delivery"] = "exactly_once"
+    assert as_viewer.get("/api/v1/connectors/c").json()["delivery"] == "exactly_once"
+
+
 @pytest.mark.parametrize(
     ("config", "shown"),
     [

@@ -6,7 +6,6 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.overview import approvals
 from dlqadmin.replays.models import Replay
 from dlqadmin.replays.plans import approvals as plan_approvals
 from dlqadmin.replays.selections import frozen_selections
@@ -58,12 +57,12 @@ def test_the_asker_and_the_author_wait_for_somebody_else(
 
 def test_a_plan_that_changed_or_was_approved_does_not_wait(asked: Replay, engine: FakeEngine) -> None:
     approver = person("approver-1", "approver")
-    assert [row.records for row in approvals.waiting()] == [4]
+    assert [row.records for row in plan_approvals.waiting()] == [4]
     Replay.objects.update(asked_digest="of a former version")
-    assert approvals.waiting() == []
+    assert plan_approvals.waiting() == []
     Replay.objects.update(asked_digest=asked.asked_digest)
     plan_approvals.approve(asked, approver, "", asked.plan["digest"], LATER + timedelta(minutes=1))
-    assert approvals.waiting() == []
+    assert plan_approvals.waiting() == []
     assert found_by(approver) is None
 
 

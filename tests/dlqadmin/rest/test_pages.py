@@ -43,6 +43,17 @@ def test_a_frontend_that_is_not_built_says_so(anonymous: APIClient, settings: Se
     assert "X-Frontend-Build" not in anonymous.get("/api/v1/alive")
 
 
+def test_the_files_of_a_newer_build_are_served_without_a_restart(anonymous: APIClient, dist: Path) -> None:
+    (dist / "assets").mkdir()
+    (dist / "assets" / "index-b22.js").write_text("start();")
+    found = anonymous.get("/assets/index-b22.js")
+    assert found.content == b"start();"
+    assert found["Content-Type"].partition(";")[0] in {"text/javascript", "application/javascript"}
+    assert "immutable" in found["Cache-Control"]
+    assert anonymous.get("/assets/index-a1.js").status_code == 404
+    assert anonymous.get("/assets/..%2Findex.html").status_code == 404
+
+
 def test_responses_of_the_api_name_the_build_of_the_frontend(anonymous: APIClient, dist: Path) -> None:
     assert anonymous.get("/api/v1/alive")["X-Frontend-Build"] == "index-a1"
     (dist / "index.html").write_text(PAGE.format(build="index-b22"))

@@ -1,6 +1,8 @@
+import json
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import RequestFactory
 from rest_framework.test import APIClient
 
@@ -27,7 +29,7 @@ BODIES = {
 def assert_problem(response: Any, status: Any) -> None:
     assert response.status_code == status
     assert response["Content-Type"] == "application/problem+json"
-    body = response.json()
+    body = json.loads(response.content)
     assert {"type", "title", "status", "detail", "instance", "errors"} == set(body)
     assert body["status"] == status
 
@@ -49,6 +51,16 @@ def test_an_unknown_charset_is_a_problem(anonymous: APIClient) -> None:
 @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api", "/api/v2/health", "/api/v1/dead-letters/abc/def"])
 def test_an_unknown_address_of_the_api_is_a_problem(anonymous: APIClient, path: str) -> None:
     assert_problem(anonymous.get(path), 404)
+
+
+def test_a_database_that_is_away_is_no_bug() -> None:
+    try:
+        raise OperationalError("connection refused")
+    except OperationalError:
+        response = problems.server_error(RequestFactory().get("/api/v1/health"))
+    assert_problem(response, 503)
+    assert "The database does not respond" in response.content.decode()
+    assert_problem(problems.server_error(RequestFactory().get("/api/v1/health")), 500)
 
 
 def test_a_method_that_is_not_there_is_a_problem(as_viewer: APIClient) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engine.assembly.validation import validate
+from engine.config.client_names import leader_id
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
-from engine.herder.leadership import leader_id
 from engine.leases import Delivery
 from engine.tasks.source_offsets import offsets_location
 from tests.support.permissions import open_worker
@@ -169,9 +169,10 @@ def test_no_class_has_to_say_anything_but_one_that_says_no_is_believed() -> None
 
 def test_producer_options_that_are_ignored_are_told_of() -> None:
     more = {"producer.override.transactional.id": "mine", "producer.override.enable.idempotence": "false"}
-    worker = open_worker(ENABLED | {"producer.transactional.id": "ours"})
+    worker = open_worker(ENABLED | {"transactional.id": "ours", "producer.transactional.id": "ours"})
     assert [option for option, _, _ in validate({**source(), **more}, worker).warnings] == [
-        "producer.transactional.id", "producer.override.transactional.id", "producer.override.enable.idempotence",
+        "transactional.id", "producer.transactional.id", "producer.override.transactional.id",
+        "producer.override.enable.idempotence",
     ]  # fmt: skip
     assert validate({**source(), **more}, PLAIN).warnings == ()
 

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from engine.assembly.driver import task_settings
+from engine.config.client_names import leader_id
 from engine.config.topic import (
     ConfigState,
     KeyValue,
@@ -24,7 +25,8 @@ from engine.config.topic import (
 from engine.errors import GenerationFenced, NotLeading, RequestConflict, RetriableError
 from engine.herder.fencing_rounds import FencingRound, needed_round
 from engine.herder.herder import Herder
-from engine.herder.leadership import LeaderProducer, leader_id
+from engine.herder.leadership import LeaderProducer
+from engine.herder.snapshot import ConnectorFacts
 from engine.leases import LeaseEnd
 from engine.pipeline.claim import end_of_ownership
 from engine.ports import Committed
@@ -76,7 +78,7 @@ def stop(world: World, herder: Herder) -> None:
 def test_nobody_can_ask_for_a_round(herder: Herder) -> None:
     """E-46, DistributedHerderTest#testFenceZombiesInvalidSignature: there is no such request here to be signed: the
     leader makes the rounds before it grants leases."""
-    client = TestClient(build_app(herder, dict), raise_server_exceptions=False)
+    client = TestClient(build_app(herder, lambda _properties: ConnectorFacts()), raise_server_exceptions=False)
     assert client.put("/connectors/c/fence").status_code == 404
 
 

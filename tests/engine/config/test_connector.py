@@ -111,3 +111,37 @@ def test_every_problem_of_a_worker_is_told() -> None:
 @pytest.mark.parametrize("pattern", [r"\p{Alpha}+", "[a-z&&[^b]]+", r"\Qa.b\E", "a*+b", r"(?<x>a)\k<x>"])
 def test_topics_may_be_a_regular_expression_of_java_s(pattern: str) -> None:
     assert problems_of({"topics": "", "topics.regex": pattern}, FILE).keys() == {"file"}
+
+
+@pytest.mark.parametrize("given", [({"errors.tolerance": "all"}, {}), ({}, {"CONNECT_ERRORS_TOLERANCE": "all"})])
+def test_a_workers_error_policy_is_refused_because_it_would_have_no_effect(
+    given: tuple[dict[str, str], dict[str, str]],
+) -> None:
+    [(option, value, text)] = read_worker(*given)[1]
+    assert (option, value) == ("errors.tolerance", "all")
+    assert "in the configuration of each connector" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("grup.id", "is ignored: unknown option; did you mean group.id?"),
+        ("linger.ms", "is ignored: client options need one of the prefixes consumer., producer. and admin."),
+        (
+            "transactional.id",
+            "is ignored: the engine sets the transactional ids of the leader and of the tasks (KIP-618)",
+        ),
+        (
+            "producer.transactional.id",
+            "is ignored: the engine sets the transactional ids of the leader and of the tasks (KIP-618)",
+        ),
+    ],
+)
+def test_a_workers_option_without_effect_is_a_warning(option: str, message: str) -> None:
+    config, problems = read_worker({option: "x"})
+    assert (config.warnings, problems) == (((option, "x", message),), [])
+
+
+def test_a_warning_about_a_workers_option_shows_no_secret() -> None:
+    assert [value for _, value, _ in read_worker({"sas.password": "hunter2"})[0].warnings] == ["********"]
+    assert parse_worker({"slots": "2", "consumer.fetch.min.bytes": "1"}).warnings == ()

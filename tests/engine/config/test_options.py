@@ -6,9 +6,20 @@ from pathlib import Path
 import pytest
 
 from engine.assembly import reference
-from engine.config import connector, errors_policy, worker
-from engine.config.options import REQUIRED, Option, at_least, parse, read, strip_values, unknown_option_problems
+from engine.config import connector, errors_policy, exactly_once_source, steps, transforms, worker
+from engine.config.handlers import STREAM_DEFAULTS, HandlerRole
+from engine.config.options import (
+    REQUIRED,
+    Option,
+    at_least,
+    one_of,
+    parse,
+    read,
+    strip_values,
+    unknown_option_problems,
+)
 from engine.errors import ConfigError
+from engine.steps.handlers import BUILT_IN
 
 ROWS = (
     Option("file", "string", REQUIRED, "Where to.", aliases=("path",)),
@@ -57,6 +68,64 @@ def test_what_is_no_int_is_a_problem(text: str) -> None:
     assert len(read(ROWS, {"file": "a", "tasks.max": text})[1]) == 1
 
 
+@pytest.mark.parametrize("text", ["0", "11", "2147483648", "-2147483649", "9" * 30, "9" * 5000])
+def test_a_number_out_of_range_is_told_the_bounds_of_its_option(text: str) -> None:
+    assert read(ROWS, {"file": "a", "tasks.max": text})[1] == [("tasks.max", text, "must be between 1 and 10")]
+
+
+def test_a_number_without_bounds_of_its_own_is_told_those_of_its_type() -> None:
+    rows = (Option("n", "int", 1, "A number."), Option("time", "duration", 1, "A time."))
+    assert [message for _, _, message in read(rows, {"n": "2147483648", "time": "0"})[1]] == [
+        "must be between -2147483648 and 2147483647",
+        "must be minute, hour, day, or a number of milliseconds from 1 to 9223372036854775807",
+    ]
+
+
+def test_the_nearest_word_is_found_in_any_case() -> None:
+    assert one_of("none", "all")("ALL") == "must be one of none, all; did you mean all?"
+
+
+# The options whose validator in Kafka 4.1 is ConfigDef.CaseInsensitiveValidString.
+@pytest.mark.parametrize(
+    ("options", "name", "text", "value"),
+    [
+        (exactly_once_source.OPTIONS, "exactly.once.support", "REQUIRED", "required"),
+        (exactly_once_source.OPTIONS, "transaction.boundary", "Interval", "interval"),
+        (worker.OPTIONS, "security.protocol", "sasl_ssl", "SASL_SSL"),
+        (steps.JSON_CONVERTER, "decimal.format", "numeric", "NUMERIC"),
+        (transforms.EXTRACT_FIELD, "field.syntax.version", "v2", "V2"),
+    ],
+)
+def test_words_are_read_in_any_case_where_kafka_does(
+    options: tuple[Option, ...], name: str, text: str, value: str
+) -> None:
+    values, problems = read(options, {name: text})
+    assert (values[name], [problem for problem in problems if problem[0] == name]) == (value, [])
+
+
+@pytest.mark.parametrize("name", ["errors.tolerance", "exactly.once.source.support"])
+def test_words_are_read_in_lower_case_only_where_kafka_does(name: str) -> None:
+    row = next(row for row in (*errors_policy.OPTIONS, *worker.OPTIONS) if row.name == name)
+    assert row.valid_values
+    assert all(read((row,), {name: word.upper()})[1] for word in row.valid_values.split(", "))
+
+
+def test_the_reference_shows_the_valid_values_of_every_checked_option() -> None:
+    options = (*connector.OPTIONS, *errors_policy.OPTIONS, *worker.OPTIONS, *exactly_once_source.OPTIONS)
+    rows = reference.render().splitlines()
+    for option in options:
+        row = next(row for row in rows if row.startswith(f"| `{option.name}` |"))
+        assert option.check is None or row.split(" | ")[3].strip(), row
+
+
+@pytest.mark.parametrize("role", HandlerRole)
+def test_the_reference_names_the_built_in_handlers_and_a_streams_default(role: HandlerRole) -> None:
+    row = next(row for row in reference.render().splitlines() if row.startswith(f"| `{role.option}` |"))
+    valid, doc = row.split(" | ")[3:5]
+    assert [name for name in BUILT_IN[role] if "." not in name and f"`{name}`" not in valid] == []
+    assert f"`{STREAM_DEFAULTS[role]}`" in doc
+
+
 @pytest.mark.parametrize("options", [connector.OPTIONS, errors_policy.OPTIONS, worker.OPTIONS])
 def test_every_option_has_a_doc_and_one_row(options: tuple[Option, ...]) -> None:
     assert all(option.doc.endswith(".") for option in options)
@@ -64,9 +133,10 @@ def test_every_option_has_a_doc_and_one_row(options: tuple[Option, ...]) -> None
     assert len(names) == len(set(names))
 
 
-def test_the_reference_page_is_current() -> None:
-    page = Path(__file__).parents[3] / reference.PAGE
-    assert page.read_text() == reference.render()
+def test_the_reference_pages_are_current() -> None:
+    root = Path(__file__).parents[3]
+    assert (root / reference.PAGE).read_text() == reference.render()
+    assert (root / reference.ACLS_PAGE).read_text() == reference.render_acls()
 
 
 def test_values_lose_the_blanks_around_them_and_names_do_not() -> None:

@@ -25,11 +25,16 @@ from engine.herder.fold import (
     fold_granted,
     fold_lease_progress,
     fold_lost,
+    fold_progress,
     fold_reports,
     fold_retriable,
 )
+from engine.herder.snapshot import HerderSnapshot, task_status
 from engine.herder.state import HerderSettings, HerderState
 from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskReport
+from engine.pipeline.opened_task import trouble_report
+from engine.pipeline.task_state import TaskState
+from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 
 SETTINGS = HerderSettings(lost_limit=5, lost_delay_ms=200, kill_delay_ms=3500)
@@ -52,7 +57,7 @@ def leased(topic: ConfigState, keys: tuple[tuple[str, int], ...] = (("c", 0),)) 
     return fold_granted(state, [lease], NOW)
 
 
-def report(end: LeaseEnd = LeaseEnd.CAUGHT_UP, **changes: Any) -> TaskReport:
+def report(end: LeaseEnd | None = LeaseEnd.CAUGHT_UP, **changes: Any) -> TaskReport:
     base = TaskReport("c", 0, 1, end, {"t-0": 10}, {"t-0": 10}, {"records-consumed": 10}, {}, {}, {}, progressed=True)
     return replace(base, **changes)
 
@@ -197,12 +202,57 @@ def test_a_new_generation_keeps_only_positions_of_partitions_the_task_still_has(
     assert not task.located
 
 
-def test_a_parked_task_is_parked_until_its_next_lease() -> None:
-    state = settle(leased(config()), report(LeaseEnd.PARKED, wake_at=NOW + 500, trace="busy"))
+def grant_again(state: HerderState) -> HerderState:
+    return fold_granted(state, [Lease("7-1", (state.tasks["c", 0].config,), 7, 5000, {})], NOW + 500)
+
+
+def test_a_parked_task_is_parked_until_its_next_lease_and_keeps_the_reason_until_that_ends_well() -> None:
+    state = settle(leased(config()), report(LeaseEnd.PARKED, wake_at=NOW + 500, trace="the commit timed out"))
     task = state.tasks["c", 0]
-    assert (task.parked_until, task.parked_reason) == (NOW + 500, "busy")
-    state = fold_granted(state, [Lease("7-2", (task.config,), 7, 5000, {})], NOW + 500)
-    assert (state.tasks["c", 0].parked_until, state.tasks["c", 0].parked_reason) == (None, None)
+    assert (task.parked_until, task.parked_reason) == (NOW + 500, "the commit timed out")
+    state = grant_again(state)
+    assert (state.tasks["c", 0].parked_until, state.tasks["c", 0].parked_reason) == (None, "the commit timed out")
+    status = task_status(HerderSnapshot("w", state=state), state.tasks["c", 0])
+    assert (status["state"], status["parked_reason"]) == ("RUNNING", "the commit timed out")
+    assert settle(state, report()).tasks["c", 0].parked_reason is None
+    assert settle(state, report(LeaseEnd.FAILED, trace="no")).tasks["c", 0].parked_reason is None
+    running = fold_lease_progress(state, LeaseProgress("7-1", (replace(report(), end=None),)), NOW)
+    assert running.tasks["c", 0].parked_reason is None
+
+
+def test_a_task_that_another_client_fences_again_and_again_says_so() -> None:
+    fenced = report(LeaseEnd.FENCED, trace="the position moved", progressed=False, positions={})
+    reason = settle(leased(config()), fenced).tasks["c", 0].parked_reason
+    assert reason == "fenced by another client, and started again: the position moved"
+    assert settle(leased(config()), replace(fenced, progressed=True)).tasks["c", 0].parked_reason is None
+
+
+def test_a_running_lease_tells_what_it_repeats_and_that_it_succeeded() -> None:
+    state = leased(config())
+    told = trouble_report(state.tasks["c", 0].config, "the commit failed")
+    state = fold_lease_progress(state, LeaseProgress("7-1", (told,)), NOW)
+    assert state.tasks["c", 0].parked_reason == "the commit failed"
+    # A report of a lease that lingers says nothing of it.
+    same = fold_lease_progress(state, LeaseProgress("7-1", (report(None, progressed=False),)), NOW)
+    assert same.tasks["c", 0].parked_reason == "the commit failed"
+    over = trouble_report(state.tasks["c", 0].config, None)
+    assert fold_lease_progress(state, LeaseProgress("7-1", (over,)), NOW).tasks["c", 0].parked_reason is None
+
+
+def test_a_stream_without_new_commits_keeps_what_it_told() -> None:
+    state = leased(config())
+    task = replace(state.tasks["c", 0], positions={ZERO: 4}, parked_reason="the commit failed")
+    state = replace(state, tasks={("c", 0): task})
+    memory = TaskState(0, 1, 0, ())
+    for offset, reason in ((4, "the commit failed"), (5, None)):
+        after = fold_progress(state, ("c", 0), {ZERO: offset}, memory, TolerancePolicy(), NOW)
+        assert after.tasks["c", 0].parked_reason == reason
+
+
+def test_a_paused_task_repeats_nothing() -> None:
+    state = settle(leased(config()), report(LeaseEnd.PARKED, wake_at=NOW + 500, trace="the commit timed out"))
+    paused = replace(state.tasks["c", 0], target=TargetState.PAUSED)
+    assert task_status(HerderSnapshot("w", state=state), paused)["parked_reason"] is None
 
 
 def test_a_lease_that_lived_long_says_nothing_about_the_one_before() -> None:

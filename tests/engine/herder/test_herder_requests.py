@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from engine.config.masking import MASK
 from engine.config.topic import TargetState
@@ -13,7 +15,7 @@ from engine.herder.herder import Herder
 from engine.herder.snapshot import ConnectorFacts
 from engine.leases import LeaseEnd
 from tests.engine.herder.running import PROPERTIES, ZERO, running
-from tests.engine.herder.world import World, ask, turn
+from tests.engine.herder.world import World, ask, examine, turn
 
 
 def test_wrong_properties_are_refused_and_change_nothing(world: World, herder: Herder) -> None:
@@ -88,3 +90,26 @@ def test_a_restart_shows_what_validation_says_now(world: World) -> None:
     found.clear()
     ask(herder, partial(herder.restart, "c"))
     assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
+
+
+def test_a_new_configuration_is_validated_once(world: World) -> None:
+    validated: list[object] = []
+
+    def count(properties: Mapping[str, str]) -> ConnectorFacts:
+        validated.append(properties)
+        return examine(properties)
+
+    herder = world.started(examine=count)
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    turn(herder, 3)
+    assert len(validated) == 1
+    assert herder.view().facts_of("c").stages
+
+
+def test_ignored_options_of_a_connector_are_logged_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    warning = ("producer.override.transactional.id", "mine", "is ignored: the engine sets it")
+    herder = world.started(examine=lambda properties: replace(examine(properties), warnings=(warning,)))
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    turn(herder, 3)
+    logged = [record.getMessage() for record in caplog.records if "is ignored" in record.getMessage()]
+    assert logged == ["connector c: producer.override.transactional.id = mine: is ignored: the engine sets it"]

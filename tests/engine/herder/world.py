@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import orjson
 
+from engine.config.client_names import leader_id
 from engine.config.topic import ConfigState, KeyValue, fold_all
 from engine.errors import AbortableError, ConfigError, EngineError, GenerationFenced, RetriableError
 from engine.herder.config_topic import Connectors
 from engine.herder.herder import Herder
-from engine.herder.leadership import LeaderProducer, Leadership, leader_id
+from engine.herder.leadership import LeaderProducer, Leadership
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderSettings

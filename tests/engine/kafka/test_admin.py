@@ -68,6 +68,11 @@ def test_any_broker_that_answers_tells_how_long_offsets_are_kept(answers: tuple[
     assert admin(*answers).offsets_retention_ms() == 600_000
 
 
+def test_brokers_tell_their_limit_of_transactions() -> None:
+    assert admin({"transaction.max.timeout.ms": "900000"}).transaction_max_ms() == 900_000
+    assert admin(REFUSED).transaction_max_ms() is None
+
+
 @pytest.mark.parametrize("answers", [(), (REFUSED,), ({},), ({"offsets.retention.minutes": None},)])
 def test_nobody_knows_what_may_not_be_asked(answers: tuple[Answer, ...]) -> None:
     assert admin(*answers).offsets_retention_ms() is None

@@ -22,6 +22,7 @@ from engine.kafka.errors import (
     OFFSETS_MISSING,
     RECORD,
     RETRIABLE,
+    NeededRights,
     error_class,
     failure_type,
     transactional_class,
@@ -158,3 +159,26 @@ def test_what_is_ours_already_is_not_wrapped_again(ours: EngineError) -> None:
         raise ours
     assert raised.value is ours
     assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("code", "right"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "Read on topic t"),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, "Describe on group g"),
+        (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Write on transactional id x"),
+        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, "Create on the cluster"),
+    ],
+)
+def test_an_error_of_authorization_names_the_missing_right(code: int, right: str) -> None:
+    needs = NeededRights(
+        "Read on topic t", "Describe on group g", "Write on transactional id x", "Create on the cluster"
+    )
+    with pytest.raises(FatalError, match=f"the principal lacks {right} "), translated(needs=needs):
+        raise KafkaException(KafkaError(code))
+
+
+def test_other_errors_name_no_right() -> None:
+    with pytest.raises(EngineError) as raised, translated(needs=NeededRights("Read on topic t")):
+        raise KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))
+    assert "lacks" not in str(raised.value)

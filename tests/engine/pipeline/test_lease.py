@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord
 from engine.reporting.deadletter import DeadLetterReporter
+from engine.reporting.log_lines import TextLines
 from tests.engine.pipeline.rig import Rig, letter_reporter, rows
 from tests.engine.pipeline.test_claim import config_records
 from tests.fakes import Clock, Consumer, Producer, Sink
@@ -60,6 +63,7 @@ def run(
     close: Callable[[], None] = nothing,
     *,
     aside: bool = False,
+    note_end: Callable[[TaskReport], None] = lambda _: None,
 ) -> dict[str, TaskReport]:
     """One lease of these tasks; their reports by connector. `opening` is called on the lease's own thread, or aside."""
 
@@ -76,7 +80,8 @@ def run(
 
     names = "".join(rigs)
     lease = Lease("l", tuple(TaskConfig(name, 0, 1, SHOWN, ()) for name in names), 1, BUDGET_MS, {})
-    reports = run_tasks(lease, tail(names, clock), clock, open_task, Deadline(clock, BUDGET_MS))
+    deadline = Deadline(clock, BUDGET_MS)
+    reports = run_tasks(lease, tail(names, clock), clock, open_task, deadline, note_end=note_end)
     return {report.connector: report for report in reports}
 
 
@@ -116,6 +121,41 @@ def test_whatever_a_sinks_flush_raises_fails_its_task_with_its_trace_and_the_nei
     assert ends(reports) == {"a": LeaseEnd.FAILED, "b": LeaseEnd.CAUGHT_UP}
     assert "ConnectionError: db gone" in str(reports["a"].trace)
     assert (rigs["b"].sink.delivered, rigs["b"].committed()) == ([1], 1)
+
+
+def test_the_end_of_a_task_is_told_once_with_its_trace() -> None:
+    clock, told = Clock(), list[TaskReport]()
+    rigs = {
+        "a": Rig(rows(b"1"), clock=clock, sink=Broken(ConnectionError("db gone"))),
+        "b": Rig(rows(b"1"), clock=clock),
+        "c": Rig(rows(b"1"), clock=clock),
+    }
+
+    def opening(name: str) -> None:
+        if name == "c":
+            raise OSError("no file")
+
+    reports = run(rigs, clock, opening, note_end=told.append)
+    assert {report.connector: report for report in told} == reports
+    assert len(told) == 3
+
+
+def test_log_lines_of_a_tasks_code_belong_to_the_task() -> None:
+    lines = StringIO()
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(TextLines())
+    user = logging.getLogger("tests.of_users")
+    user.addHandler(handler)
+    clock = Clock()
+    rigs = {
+        name: Rig(rows(b"1"), clock=clock, sink=Sink(lambda _, name=name: user.error("put of %s", name)))  # type: ignore[misc]
+        for name in ("a", "b")
+    }
+    run(rigs, clock, lambda name: user.error("opened %s", name))
+    user.removeHandler(handler)
+    assert [line.partition("of_users: ")[2] for line in lines.getvalue().splitlines()] == [
+        "[a|task-0] opened a", "[b|task-0] opened b", "[a|task-0] put of a", "[b|task-0] put of b",
+    ]  # fmt: skip
 
 
 def test_whatever_a_sinks_stop_raises_changes_nothing() -> None:

@@ -137,6 +137,8 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
 
     rig = StreamRig(rows(b"1", b"2"), {"a": passing(noting)}, NODE)
     trouble = [True]
+    told: list[str | None] = []
+    rig.task.tell_trouble = told.append
 
     def away() -> None:
         if trouble.pop() if trouble else False:
@@ -148,6 +150,9 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
     assert rig.clock.waits == [wait_ms]
     assert rig.run() is None
     assert (seen, rig.written(), rig.committed()) == ([1, 2], ["1", "2"], 2)
+    # A short wait for a poll is over before anybody could look.
+    commit = ["the commit failed, and is repeated: RetriableError: _TRANSPORT", None]
+    assert told == ([] if what == "polled" else commit)
 
 
 @pytest.mark.parametrize("what", ["polled", "committed"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.config.handlers import HandlerRole
-from engine.errors import GenerationFenced, ProduceFailed, RetriableError
+from engine.errors import AbortableError, GenerationFenced, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
@@ -162,6 +162,44 @@ def test_where_a_handler_wants_another_attempt_nothing_of_the_record_is_committe
     kafka.produce = produce  # type: ignore[method-assign] # of a fake
     assert OnceRig(kafka, {}, TWO).run() is None
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2"]
+
+
+def abort_in(kafka: FakeKafka, times: int) -> None:
+    """Let the broker abort the transactions of the next batches, through no fault of a record."""
+    produce, left = kafka.produce, [True] * times
+
+    def aborting(identity: Any, partition: TopicPartition, batch: Any) -> None:
+        if left:
+            left.pop()
+            raise AbortableError("TRANSACTION_ABORTABLE")
+        produce(identity, partition, batch)
+
+    kafka.produce = aborting  # type: ignore[method-assign] # of a fake
+
+
+@pytest.mark.parametrize("answer", [Response.CONTINUE, Response.FAIL])
+def test_no_handler_is_asked_about_a_transaction_that_was_aborted(answer: Response) -> None:
+    """S-55,
+    RecordCollectorTest#shouldSwallowTransactionAbortedExceptionAndNotCallProductionExceptionHandler."""
+    asked = Asked(answer)
+    kafka = kafka_with(*numbers(3))
+    rig = OnceRig(kafka, {}, TWO, answers={HandlerRole.PRODUCTION: asked})
+    assert rig.task.step(0) is None
+    fill(kafka, b"3")
+    abort_in(kafka, 1)
+    assert (rig.run(), asked.seen) == (None, [])
+    assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2", "3"]
+    assert (letters(kafka, rig.stages), rig.state.metrics[Metric.TOTAL_RECORD_ERRORS]) == ([], 0)
+
+
+def test_a_task_whose_transactions_are_always_aborted_begins_again_at_its_last_commit() -> None:
+    asked = Asked(Response.CONTINUE)
+    kafka = kafka_with(*numbers(3))
+    rig = OnceRig(kafka, {}, TWO, answers={HandlerRole.PRODUCTION: asked})
+    abort_in(kafka, 100)
+    with pytest.raises(RetriableError, match="the transaction was aborted 4 times"):
+        rig.run()
+    assert (asked.seen, committed(kafka), letters(kafka, rig.stages)) == ([], 0, [])
 
 
 def test_nothing_is_processed_again_when_a_transaction_is_written_again() -> None:

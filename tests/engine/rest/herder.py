@@ -44,6 +44,7 @@ class Herder:
         self.later: EngineError | None = None  # what becomes of a change of offsets that was taken on
         self.standby: str | None = None
         self.failed = False
+        self.trouble: str | None = None
 
     def view(self) -> HerderSnapshot:
         state = fold_config(HerderState(epoch=1), self.config, 0)
@@ -57,6 +58,7 @@ class Herder:
                 positions={PARTITION: 5},
                 figures=figures,
                 trace="Traceback …" if self.failed else None,
+                parked_reason=self.trouble,
             )
             for key, task in state.tasks.items()
         }
@@ -119,6 +121,10 @@ class Herder:
         return future
 
 
-def examine(properties: Mapping[str, str]) -> None:
+def examine(properties: Mapping[str, str]) -> ConnectorFacts:
     if "tasks.max" in properties and not properties["tasks.max"].isdecimal():
         raise ConfigError((("tasks.max", properties["tasks.max"], "is no number"), ("topics", None, "is required")))
+    ignored = "producer.override.transactional.id"
+    return ConnectorFacts(
+        warnings=tuple((name, text, "is ignored") for name, text in properties.items() if name == ignored)
+    )

@@ -21,6 +21,14 @@ def test_validation_answers_a_row_per_option(client: TestClient) -> None:
     assert rows["name"]["definition"]["required"] is True
 
 
+def test_validation_answers_options_that_are_ignored(client: TestClient) -> None:
+    properties = {"name": "c", "producer.override.transactional.id": "mine"}
+    body = client.put("/connector-plugins/KafkaSink/config/validate", json=properties).json()
+    rows = {row["value"]["name"]: row["value"] for row in body["configs"]}
+    assert rows["producer.override.transactional.id"]["warnings"] == ["is ignored"]
+    assert (body["error_count"], rows["name"]["warnings"]) == (0, [])
+
+
 class Salted:
     """A transform with a secret."""
 
@@ -97,3 +105,31 @@ def test_a_plugin_tells_its_own_options_beside_the_common_ones(client: TestClien
     assert (rows["table.name"]["required"], rows["errors.retry.limit"]["default_value"]) == (True, "0")
     answer = client.get("/connector-plugins/SqlSnik/config")
     assert (answer.status_code, answer.json()["message"]) == (404, "Unknown connector plugin: SqlSnik")
+
+
+def test_validation_groups_the_options_and_describes_those_of_families(client: TestClient) -> None:
+    given = {"value.converter.schemas.enable": "false", "transforms": "x", "transforms.x.type": "DropHeaders"}
+    body = client.put("/connector-plugins/SqlSink/config/validate", json=given).json()
+    rows = {row["definition"]["name"]: row["definition"] for row in body["configs"]}
+    of = {name: rows[name]["group"] for name in ("tasks.max", "errors.tolerance", "connection.url", *given)}
+    assert of == {
+        "tasks.max": "Common",
+        "errors.tolerance": "Error handling",
+        "connection.url": "Connector",
+        "value.converter.schemas.enable": "Converters",
+        "transforms": "Transforms",
+        "transforms.x.type": "Transforms",
+    }
+    assert set(of.values()) <= set(body["groups"])
+    assert rows["value.converter.schemas.enable"]["documentation"] == "Options of the value converter."
+
+
+def test_a_source_is_asked_for_options_of_sources_only(client: TestClient) -> None:
+    def names(plugin: str) -> set[str]:
+        body = client.put(f"/connector-plugins/{plugin}/config/validate", json={}).json()
+        return {row["definition"]["name"] for row in body["configs"]}
+
+    assert {"topics", "topics.regex"} <= names("FileStreamSink")
+    assert "exactly.once.support" not in names("FileStreamSink")
+    assert {"exactly.once.support", "topic.creation.groups"} <= names("FileStreamSource")
+    assert not {"topics", "topics.regex"} & names("FileStreamSource")

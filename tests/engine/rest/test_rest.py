@@ -34,13 +34,23 @@ def test_secrets_appear_nowhere(client: TestClient) -> None:
     assert not [path for path in paths if "hidden" in client.get(f"/connectors/c{path}").text]
 
 
-def test_status_is_kafka_connects(client: TestClient) -> None:
+def test_status_is_kafka_connects_with_the_delivery_guarantee(client: TestClient) -> None:
     assert client.get("/connectors/c/status").json() == {
         "name": "c",
         "connector": {"state": "RUNNING", "worker_id": "w:1"},
         "tasks": [{"id": 0, "state": "RUNNING", "worker_id": "w:1"}],
         "type": "sink",
+        "delivery": "at_least_once",
     }
+
+
+def test_a_running_task_that_can_not_commit_shows_why(client: TestClient, herder: Herder) -> None:
+    herder.trouble = "the commit timed out"
+    [task] = client.get("/connectors/c/status").json()["tasks"]
+    assert task == {"id": 0, "state": "RUNNING", "worker_id": "w:1", "parked_reason": "the commit timed out"}
+    assert 'kafka_connect_task_retrying{connector="c",task="0"} 1.0' in client.get("/metrics").text
+    herder.trouble = None
+    assert 'kafka_connect_task_retrying{connector="c",task="0"} 0.0' in client.get("/metrics").text
 
 
 def test_a_failed_task_shows_its_trace(client: TestClient, herder: Herder) -> None:

@@ -44,3 +44,14 @@ class Bare:
 
 class NotAHandler:
     """Handles nothing."""
+
+
+class Counted(Mine):
+    """Counts the calls of its constructor."""
+
+    OPTIONS = (Option("pin", "string", "", "For the door.", secret=True),)
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).made += 1

@@ -125,6 +125,11 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
         ("LogAndContinueProcesingExceptionHandler", "did you mean LogAndContinueProcessingExceptionHandler?"),
         (f"{HERE}.NotAHandler", "must be a class with a handle method"),
         (f"{HERE}.Absent", "can't be loaded"),
+        (f"{HERE}.WithOption", "has no class WithOption; did you mean WithOptions?"),
+        (
+            "org.apche.kafka.streams.errors.LogAndContinueProcessingExceptionHandler",
+            "did you mean org.apache.kafka.streams.errors.LogAndContinueProcessingExceptionHandler?",
+        ),
         ("no.such.module.Handler", "plugin.classes.allow"),
         ("org.apache.kafka.streams.errors.Other", "is not a known class"),
         (f"{HERE}.Response", "can't be created"),

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from engine.config.connector import read_connector
+from engine.config.options import REQUIRED, Option, parse
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
-from engine.steps.registry import CONVERTERS, PREDICATES, TRANSFORMS, build_converter, step_problems
+from engine.record.record import Record
+from engine.steps.processors import build_processor
+from engine.steps.registry import CONVERTERS, PREDICATES, TRANSFORMS, build_converter, build_transform, step_problems
 from tests.support.permissions import open_worker
 
 MINIMAL = {"name": "c", "connector.class": "FileStreamSink", "topics": "t"}
@@ -72,3 +77,36 @@ def test_what_another_converter_would_understand_is_passed_over_and_a_misspellin
     assert build_converter(step, is_key=False).to_connect("t", None)[1] is None
     [(option, message)] = problems_of(**props, value_converter_schema_enable="false").items()
     assert (option, message[:14]) == ("value.converter.schema.enable", "unknown option")
+
+
+class Strict:
+    """Checks its options itself, and names them as it knows them."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        parse((Option("spec", "string", REQUIRED, "What to do."),), configs)
+
+    def apply(self, record: Record) -> Record:
+        return record
+
+    def process(self, record: Record) -> None: ...
+
+
+STRICT = f"{__name__}.{Strict.__name__}"
+
+
+@pytest.mark.parametrize(
+    ("make", "option"),
+    [
+        (lambda: build_transform(step("cast", "transforms.cast.")), "transforms.cast.spec"),
+        (lambda: build_processor(step("count", "processors.count.")), "processors.count.spec"),
+    ],
+    ids=["transform", "processor"],
+)
+def test_a_task_names_the_option_of_a_step_with_its_whole_prefix(make: Callable[[], object], option: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert caught.value.problems == ((option, None, "is required"),)
+
+
+def step(name: str, prefix: str) -> StepConfig:
+    return StepConfig(name, STRICT, {}, prefix, allow=("tests.*",))

@@ -1,4 +1,4 @@
-import { useSession } from "../../api/session";
+import { roleName, useSession } from "../../api/session";
 import { Avatar, Facts, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./Account.module.css";
@@ -25,7 +25,7 @@ export function Profile() {
             </div>
             <Facts
               rows={[
-                ["Role", session.role ?? "none"],
+                ["Role", roleName(session)],
                 [
                   "Cluster",
                   `${session.cluster}, ${session.environment.toLowerCase()}${session.read_only ? ", read-only" : ""}`,

@@ -1,8 +1,9 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { Checkbox, TextInput } from "@mantine/core";
 import { Suspense, lazy, useRef, useState } from "react";
-import { useNavigate, useSearchParams } from "react-router";
+import { Link, useNavigate, useSearchParams } from "react-router";
 import {
+  useBulkFix,
   useBulkPreview,
   useSelectionFields,
   useStartBulkFix,
@@ -10,16 +11,16 @@ import {
   type BulkPreview,
   type FixProgram,
 } from "../../api/bulkFixes";
-import { newIdempotencyKey, useSelection } from "../../api/replays";
+import { newIdempotencyKey, useSelection, useUnfinished } from "../../api/replays";
 import type { Selection } from "../../api/replayTypes";
 import { useMayEdit, useMayNotRead } from "../../api/session";
 import { freshRow, programOf, rowsOf, type FormRow } from "../../lib/bulkForm";
 import { pathText, rewritten, rewrittenRows, withField, type Path } from "../../lib/fieldPaths";
 import { plural } from "../../lib/format";
-import { selectionName } from "../../lib/naming";
+import { replayName, selectionName } from "../../lib/naming";
 import { Button, LinkButton } from "../../ui/controls";
 import { TabRow } from "../../ui/TabRow";
-import { SkeletonRows, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { SkeletonRows, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./BulkFix.module.css";
 import { DiscardDrafts } from "./DiscardDrafts";
@@ -61,6 +62,7 @@ export function BulkFix() {
   const [params] = useSearchParams();
   const id = params.get("selection") ?? "";
   const selection = useSelection(id);
+  const former = useFormerFix(selection.data?.continues ?? null);
   const may = useMayEdit();
   const unread = useMayNotRead();
   useTitle("Fix in bulk");
@@ -84,7 +86,13 @@ export function BulkFix() {
         )}
       </Panel>
     );
-  const { id: pk, count: many, title } = selection.data;
+  if (former.isLoading)
+    return (
+      <Panel>
+        <SkeletonRows rows={8} />
+      </Panel>
+    );
+  const { id: pk, count: many, title, continues } = selection.data;
   return (
     <>
       <PageHead
@@ -98,33 +106,61 @@ export function BulkFix() {
       >
         <DiscardDrafts of={{ selection: pk }} name={selectionName(pk)} />
       </PageHead>
-      <ChangePanel selection={selection.data} allowed={may.allowed} reads={!unread} reason={may.reason} />
+      {continues !== null && (
+        <Strip tone="accent">
+          <span>
+            These records continue <Link to={`/replays/${continues}`}>{replayName(continues)}</Link>.{" "}
+            {former.program && "The program of its fix is filled in. "}A record that failed again has the bytes that
+            were sent, with its former fix.
+          </span>
+        </Strip>
+      )}
+      <ChangePanel
+        former={former.program}
+        selection={selection.data}
+        allowed={may.allowed}
+        reads={!unread}
+        reason={may.reason}
+      />
     </>
   );
 }
 
+type Program = Pick<FixProgram, "kind" | "program">;
+
+/** The program by which the records of a replay were fixed, for their next fix. */
+function useFormerFix(replay: number | null): { isLoading: boolean; program: Program | null } {
+  const unfinished = useUnfinished(replay === null ? "" : String(replay));
+  const bulk = useBulkFix(String(unfinished.data?.bulk_fix ?? ""));
+  const program = bulk.data && bulk.data.kind !== "offline" && bulk.data.program !== "" ? bulk.data : null;
+  return { isLoading: unfinished.isLoading || bulk.isLoading, program };
+}
+
 function ChangePanel({
+  former,
   selection,
   allowed,
   reads,
   reason,
 }: {
+  /** The program to begin with. */
+  former: Program | null;
   selection: Selection;
   /** The person may make drafts, and may see content. */
   allowed: boolean;
   reads: boolean;
   reason: string;
 }) {
-  const [tab, setTab] = useState<BulkKind | "file">("jq");
-  const [texts, setTexts] = useState({ jq: "", patch: "" });
-  const [rows, setRows] = useState<FormRow[]>([freshRow(0)]);
+  const [tab, setTab] = useState<BulkKind | "file">(former && former.kind !== "offline" ? former.kind : "jq");
+  const [texts, setTexts] = useState({ jq: "", patch: "", ...(former && { [former.kind]: former.program }) });
+  const [rows, setRows] = useState<FormRow[]>(former?.kind === "fields" ? rowsOf(former.program) : [freshRow(0)]);
   const [edition, setEdition] = useState(0); // of the editor's text, where it was not typed
   const [insertion, setInsertion] = useState<Insertion | null>(null);
   const kind = tab === "file" ? "jq" : tab;
   const program = tab === "file" ? "" : tab === "fields" ? programOf(rows) : texts[tab];
   const [settled] = useDebouncedValue(program, QUIET_MS);
-  const body = { selection: selection.id, kind, program: allowed && settled === program ? program : "" };
-  const preview = useBulkPreview(body);
+  const body = { selection: selection.id, kind, program: settled === program ? program : "" };
+  const preview = useBulkPreview(body, allowed);
   const blank = program.trim() === "";
   // A window that becomes too narrow to edit keeps the program, but nothing is previewed.
   const previewing = allowed && tab !== "file";
@@ -135,7 +171,7 @@ function ChangePanel({
     setTexts((before) => ({ ...before, [of]: text }));
     setEdition((before) => before + 1);
   };
-  const use = ({ kind: of, program: text }: Pick<FixProgram, "kind" | "program">) => {
+  const use = ({ kind: of, program: text }: Program) => {
     if (of === "offline") return;
     if (of === "fields") setRows(rowsOf(text));
     else setText(of, text);
@@ -211,6 +247,7 @@ function ChangePanel({
             <MakeDrafts
               key={`${kind} ${program}`}
               body={{ selection: selection.id, kind, program }}
+              continues={selection.continues !== null}
               ready={current?.isSuccess ? current.data : undefined}
               blank={blank}
               failed={current?.isError === true}
@@ -258,18 +295,21 @@ function PreviewPanel({ preview, blank, old }: { preview: BulkPreview | undefine
 /** Starts the bulk fix, under a name if one is given. */
 function MakeDrafts({
   body,
+  continues,
   ready,
   blank,
   failed,
 }: {
   body: { selection: number; kind: BulkKind; program: string };
+  /** The records continue a replay, so the drafts of unsent ones are those of the former fix. */
+  continues: boolean;
   ready: BulkPreview | undefined;
   blank: boolean;
   failed: boolean;
 }) {
   const navigate = useNavigate();
   const start = useStartBulkFix();
-  const [replace, setReplace] = useState(false);
+  const [replace, setReplace] = useState(continues);
   const [name, setName] = useState("");
   const key = useRef(newIdempotencyKey());
   const none = ready?.counted_all && ready.counts.changed === 0 ? "No record would change" : undefined;

@@ -39,7 +39,7 @@ export function Fixes() {
         />
       </PageHead>
       <Panel label="Bulk fixes" title="Bulk fixes">
-        {list.isPending && <SkeletonRows rows={6} height={34} />}
+        {list.isPending && <SkeletonRows rows={2} height={34} />}
         {list.isError && !list.data && (
           <LoadError
             title="The bulk fixes could not be loaded"

@@ -1,11 +1,19 @@
+import { TextInput } from "@mantine/core";
 import { useState } from "react";
+import { useNavigate, useParams } from "react-router";
+import { useDeleteConnector } from "../../api/connectorConfigs";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
-import { useMayWrite } from "../../api/session";
+import { useMayAct, useMayEdit } from "../../api/session";
 import type { Connector } from "../../api/types";
 import { Button } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import { ConfirmDialog } from "../../ui/Dialog";
+import { MenuButton } from "../../ui/MenuButton";
+import styles from "./Connectors.module.css";
 
-const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
+type Act = ConnectorAct | "delete";
+
+const WORDS: Record<Act, { yes: string; says: string }> = {
   pause: {
     yes: "Pause",
     says: "Its tasks finish their current work, commit offsets and stop reading. No records are lost. Lag grows until you resume it.",
@@ -16,42 +24,100 @@ const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
     says: "Its tasks stop and release their resources. No records are lost. Lag grows until you resume it.",
   },
   restart: { yes: "Restart", says: "Its tasks restart and their error tolerance counts reset." },
+  delete: {
+    yes: "Delete",
+    says: "Its tasks stop, and the engine forgets its configuration. Its dead letters stay. Its committed offsets stay too: a new connector with this name continues there.",
+  },
 };
+const REASON = "Reason";
 
 export function ConnectorActions({ connector, reachable }: { connector: Connector; reachable: boolean }) {
-  const may = useMayWrite();
-  const act = useConnectorAct();
-  const [asking, setAsking] = useState<ConnectorAct | null>(null);
-  const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable";
+  const may = useMayAct();
+  const mayEdit = useMayEdit();
+  const { name: shown } = useParams();
+  const navigate = useNavigate();
+  const control = useConnectorAct();
+  const deletion = useDeleteConnector();
+  const [asking, setAsking] = useState<Act | null>(null);
+  const [typed, setTyped] = useState("");
+  const away = reachable ? undefined : "The engine is not reachable";
+  const barred = !may.allowed ? may.reason : away;
+  const barredFromEditing = !mayEdit.allowed ? mayEdit.reason : away;
   const held = connector.state === "PAUSED" || connector.state === "STOPPED";
   const turn: ConnectorAct = held ? "resume" : "pause";
+  const byName = asking === "stop" || asking === "delete";
+  const close = () => {
+    setAsking(null);
+    setTyped("");
+    control.reset();
+    deletion.reset();
+  };
+  const confirm = (reason: string) => {
+    if (asking === "delete")
+      deletion.mutate(
+        { name: connector.name, reason },
+        { onSuccess: () => (close(), shown !== undefined && navigate("/connectors")) },
+      );
+    else if (asking) control.mutate({ name: connector.name, act: asking, reason }, { onSuccess: close });
+  };
   return (
     <>
-      <Button barred={barred} onClick={() => setAsking(turn)}>
-        {WORDS[turn].yes}…
-      </Button>
-      <Button barred={barred} onClick={() => setAsking("restart")}>
-        Restart…
-      </Button>
+      <span className={styles.actions}>
+        <Button barred={barred} onClick={() => setAsking(turn)}>
+          {WORDS[turn].yes}…
+        </Button>
+        <Button barred={barred} onClick={() => setAsking("restart")}>
+          Restart…
+        </Button>
+        {barredFromEditing ? (
+          <Button barred={barredFromEditing}>Edit…</Button>
+        ) : (
+          <Button to={`/connectors/${encodeURIComponent(connector.name)}/edit`}>Edit…</Button>
+        )}
+        {barred ? (
+          <Button barred={barred}>More</Button>
+        ) : (
+          <MenuButton
+            label="More"
+            items={[
+              ...(connector.state === "STOPPED" ? [] : [{ label: "Stop…", onClick: () => setAsking("stop") }]),
+              { label: "Delete…", onClick: () => setAsking("delete") },
+            ]}
+          />
+        )}
+      </span>
       <ConfirmDialog
         open={asking !== null}
         title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
         confirmLabel={asking ? WORDS[asking].yes : ""}
-        busy={act.isPending}
-        error={act.error?.message ?? null}
-        onClose={() => (setAsking(null), act.reset())}
-        onConfirm={() =>
-          asking && act.mutate({ name: connector.name, act: asking }, { onSuccess: () => setAsking(null) })
-        }
+        inputLabel={REASON}
+        required
+        danger={byName}
+        barred={byName && typed !== connector.name ? "Enter the connector's name first" : undefined}
+        busy={control.isPending || deletion.isPending}
+        error={control.error?.message ?? deletion.error?.message ?? null}
+        onClose={close}
+        onConfirm={confirm}
       >
         {asking && WORDS[asking].says}
+        {byName && (
+          <TextInput
+            label={`Enter ${connector.name} to confirm`}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            data-autofocus
+            autoComplete="off"
+            mt="sm"
+            classNames={{ label: controls.label!, input: controls.input! }}
+          />
+        )}
       </ConfirmDialog>
     </>
   );
 }
 
 export function RestartTask({ name, task, reachable }: { name: string; task: number; reachable: boolean }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState(false);
   return (
@@ -67,10 +133,14 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
         open={asking}
         title={`Restart task ${task} of ${name}`}
         confirmLabel="Restart"
+        inputLabel={REASON}
+        required
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => (setAsking(false), act.reset())}
-        onConfirm={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
+        onConfirm={(reason) =>
+          act.mutate({ name, act: "restart", task, reason }, { onSuccess: () => setAsking(false) })
+        }
       >
         It continues from its committed offsets, and its error tolerance counts reset.
       </ConfirmDialog>

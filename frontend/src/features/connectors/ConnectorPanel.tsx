@@ -10,7 +10,7 @@ import { ConnectorActions } from "./ConnectorActions";
 import styles from "./Connectors.module.css";
 import { MetricTable } from "./MetricTable";
 import { StageBars, hasFailed } from "./StageBars";
-import { StateChip } from "./StateChip";
+import { ConnectorStateChip } from "./StateChip";
 import { TaskTable } from "./TaskTable";
 
 export function ConnectorPanel({
@@ -32,7 +32,7 @@ export function ConnectorPanel({
           <h2>
             <Link to={`/connectors/${name}`}>{name}</Link>
           </h2>
-          <StateChip state={connector.state} />
+          <ConnectorStateChip shown={connector.shown} />
           <Chip>{kind}</Chip>
           {plugin !== kind && <span className="s t3">{plugin}</span>}
         </>

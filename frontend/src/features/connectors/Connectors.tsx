@@ -1,5 +1,6 @@
 import { useNavigate, useParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
+import { useMayEdit } from "../../api/session";
 import { ago, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
@@ -28,6 +29,7 @@ export function Connectors() {
             : " "
         }
       >
+        {name === undefined && <NewConnector reachable={data?.reachable ?? false} />}
         {name && <Button onClick={() => navigate("/connectors")}>All connectors</Button>}
       </PageHead>
       {data && (isError || !data.reachable) && (
@@ -50,7 +52,7 @@ export function Connectors() {
           <Notice title={name ? "There is no such connector" : "No connectors"}>
             {name
               ? "It may have been deleted."
-              : "Give one to the engine: python -m engine run worker.properties --connector sink.properties"}
+              : "Create one here, or give one to the engine: python -m engine run worker.properties --connector sink.properties"}
           </Notice>
         </Panel>
       )}
@@ -69,4 +71,10 @@ export function Connectors() {
       </div>
     </>
   );
+}
+
+function NewConnector({ reachable }: { reachable: boolean }) {
+  const may = useMayEdit();
+  const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable";
+  return barred ? <Button barred={barred}>New connector…</Button> : <Button to="/new-connector">New connector…</Button>;
 }

@@ -49,7 +49,7 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
           {connector.tasks.map((task) => (
             <Fragment key={task.id}>
               <Row connector={connector} task={task} reachable={reachable} drops={drops} />
-              {task.parked_until && <Parked until={task.parked_until} reason={task.parked_reason} width={width} />}
+              <Waiting task={task} width={width} />
               {task.trace && (
                 <Wide width={width}>
                   <pre className={styles.trace}>{task.trace}</pre>
@@ -119,16 +119,23 @@ function Wide({ width, children }: { width: number; children: ReactNode }) {
   );
 }
 
-/** Why a task waits and how long; nothing once the time has come. */
-function Parked({ until, reason, width }: { until: string; reason: string | null; width: number }) {
+/** Why a task waits and how long, or which operation it repeats without success. */
+function Waiting({ task, width }: { task: Task; width: number }) {
   const { zone } = useZone();
   const now = useNow(1_000);
-  const left = Date.parse(until) - now;
-  if (left <= 0) return null;
+  const { parked_until: until, parked_reason: reason } = task;
+  const left = until ? Date.parse(until) - now : 0;
+  if (left <= 0 && !reason) return null;
   return (
     <Wide width={width}>
       <div className={styles.parked}>
-        <b>… Parked until {timeOfDay(until, zone)}</b> <span>(in {span(left)}), then it is tried again.</span>
+        {until && left > 0 ? (
+          <>
+            <b>… Parked until {timeOfDay(until, zone)}</b> <span>(in {span(left)}), then it is tried again.</span>
+          </>
+        ) : (
+          <b>{task.state === "UNASSIGNED" ? "… Waiting" : "… No progress; trying again"}</b>
+        )}
         {reason && <span className={styles.reason}>{reason}</span>}
       </div>
     </Wide>

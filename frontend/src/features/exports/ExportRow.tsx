@@ -1,5 +1,5 @@
 import { fileUrl, isUnfinished, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import { ago, bytes, count, dateMinute, percent } from "../../lib/format";
 import { exportName, shortDigest } from "../../lib/naming";
 import { exportState } from "../../lib/states";
@@ -79,7 +79,7 @@ function ExportState({ job }: { job: Export }) {
 }
 
 function ExportActions({ job, onEnd }: { job: Export; onEnd: () => void }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const barred = useMayNotExport();
   const end = isUnfinished(job) ? "Cancel" : job.state === "done" && "Delete";
   return (

@@ -3,6 +3,7 @@ import { Link, useParams } from "react-router";
 import { useDeadLetter } from "../../api/deadLetters";
 import { useDropFix, useFix } from "../../api/fixes";
 import type { FixPage, Message } from "../../api/replayTypes";
+import { useSuggestions } from "../../api/bulkFixes";
 import { useMayNotRead, useMayWrite } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
 import { ago, bytes, dateTime, timeOfDay } from "../../lib/format";
@@ -116,6 +117,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
   const state = useDraft(id, page);
   const [original] = useState(() => partsOf(page.original));
   const { parts, draft } = state;
+  const isSuggesting = useSuggestions(letter.id).isLoading;
   const [edits, setEdits] = useState(0);
   const [suggestionsTaken, setSuggestionsTaken] = useState(0);
   const change = (next: MessageParts) => {
@@ -185,16 +187,25 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
         />
       )}
       {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={takeSuggestion} />}
-      <div className={styles.gap}>
-        <Rehearsal
-          asked={{ dead_letters: [letter.id], draft: true }}
-          before={async () => void (state.pending && (await state.flush()))}
-          version={String(edits)}
-          barred={may.allowed ? undefined : may.reason}
-        />
-      </div>
-      <KeyAndHeadersPanel parts={parts} stripped={page.stripped} locked={!may.allowed} onChange={change} />
-      <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
+      {isSuggesting ? (
+        // The panels below appear after the suggestions, so that nothing moves under the pointer.
+        <Panel className={styles.gap}>
+          <SkeletonRows rows={6} />
+        </Panel>
+      ) : (
+        <>
+          <div className={styles.gap}>
+            <Rehearsal
+              asked={{ dead_letters: [letter.id], draft: true }}
+              before={async () => void (state.pending && (await state.flush()))}
+              version={String(edits)}
+              barred={may.allowed ? undefined : may.reason}
+            />
+          </div>
+          <KeyAndHeadersPanel parts={parts} stripped={page.stripped} locked={!may.allowed} onChange={change} />
+          <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
+        </>
+      )}
     </>
   );
 }

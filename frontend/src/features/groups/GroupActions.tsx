@@ -1,9 +1,10 @@
 import { useState } from "react";
 import { useGroupsAct, type GroupsAct } from "../../api/groups";
-import { useMayWrite, useSession } from "../../api/session";
+import { useMayAct, useSession } from "../../api/session";
 import type { Group } from "../../api/types";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
+import { workLeft } from "../../lib/work";
 import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { MuteDialog } from "./MuteDialog";
@@ -20,7 +21,7 @@ type OpenDialog = "mute" | "resolve" | "reopen";
 /** Buttons to mute, resolve, reopen and assign one or more groups. */
 export function GroupActions({ groups, hasShortcuts, onDone }: Props) {
   const { data: session } = useSession();
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useGroupsAct();
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const barred = may.allowed ? undefined : may.reason;
@@ -28,6 +29,7 @@ export function GroupActions({ groups, hasShortcuts, onDone }: Props) {
   const isMine = groups.every((group) => group.owner !== null && group.owner === session?.username);
   const canReopen = groups.some((group) => group.state === "muted" || group.state === "resolved");
   const canResolve = groups.some((group) => group.state !== "resolved");
+  const isDone = groups.length > 0 && groups.every((group) => group.all_closed);
   const subject = groups.length === 1 ? "this group" : plural(groups.length, "group");
   const run = (wanted: GroupsAct) =>
     act.mutate({ groups: ids, ...wanted }, { onSuccess: () => (setDialog(null), onDone?.()) });
@@ -50,7 +52,11 @@ export function GroupActions({ groups, hasShortcuts, onDone }: Props) {
         </Button>
       )}
       {canResolve && (
-        <Button barred={barred} onClick={() => setDialog("resolve")}>
+        <Button
+          kind={isDone ? "primary" : "default"}
+          barred={barred ?? workLeft(groups)}
+          onClick={() => setDialog("resolve")}
+        >
           Resolve…
         </Button>
       )}

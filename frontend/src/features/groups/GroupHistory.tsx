@@ -1,7 +1,7 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useNote } from "../../api/groups";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import type { GroupDetail } from "../../api/types";
 import { dateMinute } from "../../lib/format";
 import { useZone } from "../../lib/zone";
@@ -31,7 +31,7 @@ export function GroupHistory({ group }: { group: GroupDetail }) {
 
 function NoteForm({ id }: { id: number }) {
   const [text, setText] = useState("");
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useNote(id);
   const barred = !may.allowed ? may.reason : text.trim() === "" ? "Write the note first" : undefined;
   return (

@@ -1,6 +1,6 @@
 import { useGroup } from "../../api/groups";
 import type { Regrouping } from "../../api/types";
-import { recordsWith } from "../../lib/filter";
+import { openRecordsOf, recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
 import { shortClass } from "../../lib/stages";
@@ -8,7 +8,7 @@ import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
 import { RefreshError } from "../../ui/RefreshError";
-import { SkeletonRows, Panel } from "../../ui/Panel";
+import { Chip, SkeletonRows, Panel } from "../../ui/Panel";
 import { BulkFixButton } from "../disposals/BulkFixButton";
 import { DisposalMenu } from "../disposals/DisposalMenu";
 import { ReplayButton } from "../plan/ReplayButton";
@@ -19,6 +19,7 @@ import { GroupActions } from "./GroupActions";
 import { GroupFingerprints } from "./GroupFingerprints";
 import { GroupHistory } from "./GroupHistory";
 import styles from "./Groups.module.css";
+import { GroupWork } from "./GroupWork";
 import { GroupStateChip } from "./GroupStateChip";
 import { muteLabel } from "./mute";
 import { Regroupings } from "./Regroupings";
@@ -53,9 +54,13 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
       label="Chosen group"
       title={
         <span className={styles.panelTitle}>
-          <h2>{shortClass(group.exception_class)}</h2>
-          <span className="mono t2 cut">{group.message}</span>
+          <h2>{group.title}</h2>
+          <span className="mono t2">
+            {shortClass(group.exception_class)}
+            {group.message && `: ${group.message}`}
+          </span>
           <GroupStateChip state={group.state} />
+          {group.all_closed && group.state !== "resolved" && <Chip tone="passed">✓ All passed</Chip>}
           {group.mute && <span className="s t3 nw">{muteLabel(group.mute, zone, now)}</span>}
         </span>
       }
@@ -68,15 +73,16 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
             <DisposalMenu key={`aside ${group.id}`} what={{ filter }} subject={plural(group.events, "record")} />
           )}
           {!hasTicked && <BulkFixButton key={`fix ${group.id}`} what={{ filter }} />}
-          {!hasTicked && (
-            <ReplayButton key={`replay ${group.id}`} primary what={{ filter }}>
-              Replay {count(group.events)}…
+          {!hasTicked && group.work.open > 0 && (
+            <ReplayButton key={`replay ${group.id}`} primary what={{ filter: openRecordsOf(group.id) }}>
+              Replay {count(group.work.open)} open…
             </ReplayButton>
           )}
         </>
       }
     >
       {error && <RefreshError error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
+      <GroupWork id={group.id} work={group.work} />
       <div className={styles.columns}>
         <div>
           <GroupFingerprints group={group} onSplit={onRegrouped} />

@@ -49,6 +49,9 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                 {bucketMs ? `${rangeLabel(span)} by ${bucket(bucketMs)}, own scale` : "Trend, own scale"}
               </th>
               <th className="num">Events</th>
+              <th className="num" title="Records that are not passed, set aside or being replayed, of all times">
+                Open
+              </th>
               <th className={`num ${styles.optional}`} title="Events in this hour and the 23 hours before it">
                 24 h
               </th>
@@ -98,6 +101,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                     {group.fingerprint_count > 1 && (
                       <Chip title="Number of merged fingerprints">{group.fingerprint_count} merged</Chip>
                     )}
+                    {group.all_closed && group.state !== "resolved" && <Chip tone="passed">✓ All passed</Chip>}
                     {group.mute && <span className="s t3 cut">{muteLabel(group.mute, zone, now)}</span>}
                   </div>
                   <div className="mono t2 cut" title={group.message}>
@@ -114,6 +118,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                   )}
                 </td>
                 <td className={styles.events}>{count(group.events)}</td>
+                <td className={group.work.open > 0 ? "num b" : "num t3"}>{count(group.work.open)}</td>
                 <td className={`num ${styles.optional}`}>{count(group.events_24h)}</td>
                 <td className={group.now > 0 ? "num failed b" : "num t3"}>{atLeast(group.now, group.now_exact)}</td>
                 <td className={`num t2 ${styles.optional}`}>{atLeast(group.keys, group.keys_exact)}</td>

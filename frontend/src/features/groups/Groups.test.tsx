@@ -27,6 +27,7 @@ let root: Root;
 let requests: { path: string; body: unknown }[];
 let respond: (path: string) => ResponseBody;
 let split: boolean;
+let work: GroupDetail["work"];
 
 function group(id: number, prints: number): GroupDetail {
   const fingerprints = Array.from(
@@ -64,8 +65,8 @@ function group(id: number, prints: number): GroupDetail {
     connectors: [],
     topics: [],
     sparkline: { from: "2026-11-21T03:00:00Z", bucket_ms: 3_600_000, points: [2] },
-    work: { open: 2, replaying: 0, passed: 0, set_aside: 0 },
-    all_closed: false,
+    work,
+    all_closed: work.open + work.replaying === 0 && work.passed > 0,
     fingerprints,
     regroupings: [],
     activity: [],
@@ -90,6 +91,7 @@ function defaultResponse(path: string): ResponseBody {
 
 beforeEach(() => {
   [requests, respond, split] = [[], defaultResponse, false];
+  work = { open: 2, replaying: 0, passed: 0, set_aside: 0 };
   vi.stubGlobal(
     "fetch",
     vi.fn((url: string, options: RequestInit) => {
@@ -217,4 +219,37 @@ it("a dragged time range applies to the records and can be widened", async () =>
   expect(document.querySelectorAll("input[type=radio]:checked")).toHaveLength(0);
   await click("Back to the last 24 h");
   expect(address()).toBe("/groups/1?range=24h");
+});
+
+it("a group with open records offers to replay them, and can't be resolved", async () => {
+  work = { open: 2, replaying: 1, passed: 4, set_aside: 0 };
+  await show("/groups/1");
+  const buttons = [...panel()!.querySelectorAll("button")];
+  expect(buttons.some((one) => one.textContent === "Replay 2 open…")).toBe(true);
+  const resolve = buttons.find((one) => one.textContent === "Resolve…");
+  expect(resolve?.getAttribute("aria-description")).toBe("2 records are open. Replay or set aside first");
+  expect(panel()?.textContent).toContain("2 open1 replaying4 passed0 set asideof 7 since the start");
+  expect(panel()?.textContent).not.toContain("All passed");
+});
+
+it("the replay of a group freezes its open records of all times", async () => {
+  await show("/groups/1");
+  await click("Replay 2 open…");
+  await until(() => requests.length);
+  const { filter } = requests[0]!.body as { filter: string };
+  expect(Object.fromEntries(new URLSearchParams(filter))).toEqual({
+    group: "1",
+    work: "open",
+    from: "now-2000w",
+    to: "now",
+  });
+});
+
+it("a group whose records all passed offers to be resolved", async () => {
+  work = { open: 0, replaying: 0, passed: 2, set_aside: 0 };
+  await show("/groups/1");
+  expect(panel()?.textContent).toContain("✓ All passed");
+  expect([...panel()!.querySelectorAll("button")].some((one) => one.textContent?.startsWith("Replay"))).toBe(false);
+  await click("Resolve…");
+  expect(document.querySelector("[role=dialog]")?.textContent).toContain("Resolve this group");
 });

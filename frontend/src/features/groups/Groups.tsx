@@ -25,6 +25,7 @@ import { UndoRegroupingButton, regroupingLabel } from "./Regroupings";
 const TABS = ["unresolved", "new", "regressed", "escalating", "muted", "resolved"];
 const SORTS = [
   { value: "events", label: "events" },
+  { value: "open", label: "open records" },
   { value: "last_seen", label: "last seen" },
   { value: "first_seen", label: "first seen" },
 ];

@@ -18,6 +18,11 @@ const TIMES = {
   exact: true,
   week_before: null,
 };
+const REST = { connectors: ["early"], running: 1, tasks: 1, text: "early, 1 of 1 task", detail: "1 broker" };
+const WORK = {
+  ...{ open: 2, replaying: 1, passed: 5, set_aside: 0 },
+  ...{ open_day_ago: 4, new_24h: 3, passed_24h: 5, set_aside_24h: 0 },
+};
 const NOW = Date.now();
 const CONNECTORS = [
   {
@@ -48,7 +53,18 @@ const ANSWERS: Record<string, object> = {
   },
   "metrics/errors": TIMES,
   "metrics/heat": TIMES,
-  "metrics/attention": { items: [], ok: "" },
+  "metrics/attention": {
+    items: [],
+    more: 0,
+    dismissed: [],
+    not_listed: [],
+    strip: { failed_tasks: 0, failed: [], held: [], waiting: [], rest: REST },
+    status: "ok",
+    reasons: [],
+    ok: "",
+  },
+  "metrics/open-work": { ...TIMES, open: [2], replaying: [1], passed: [0], set_aside: [0], new: [] },
+  groups: { results: [], next: null, counts: {}, total_records: 0, took_ms: 1, exact: true },
   "metrics/stages": { connector: "late", stages: [], total_failed: 0 },
   "metrics/summary": {
     failing_topics: { count: 0, exact: true, watched: 1, names: [] },
@@ -56,6 +72,7 @@ const ANSWERS: Record<string, object> = {
     errors_24h: { count: 0, mean_before: null, change_percent: null, days: [] },
     replays: { started: 0, failing: 0, newest: null },
     total: 0,
+    work: WORK,
   },
   "dead-letters": {
     results: [{ id: 7, topic: "orders.dlq", failed_at: new Date(NOW - 3 * 86_400_000).toISOString() }],
@@ -118,10 +135,21 @@ it("a chosen time without errors says so, when the last one was, and leads back"
 
 it("the chosen time goes along to the groups, and what does not follow it says so", async () => {
   await show(`range=24h&${CHOSEN_TIME}`);
-  expect(document.querySelector("a[href^='/groups']")?.getAttribute("href")).toBe(`/groups?range=24h&${CHOSEN_TIME}`);
+  expect(document.querySelector("a[href^='/groups?range']")?.getAttribute("href")).toBe(
+    `/groups?range=24h&${CHOSEN_TIME}`,
+  );
   for (const label of ["Balance", "Topics and connectors"])
     expect(document.querySelector(`[aria-label='${label}']`)?.textContent).toContain("since the start");
   expect(text()).toContain("late, stage by stage, since the start");
+});
+
+it("the open work adds up, and each state leads to its records", async () => {
+  await show("range=24h");
+  expect(text()).toContain("2 + 1 + 5 + 0 = 8 dead letters");
+  expect(text()).toContain("4 a day ago, 3 new since");
+  const targets = [...document.querySelectorAll("a[href*='work=']")].map((link) => link.getAttribute("href"));
+  for (const state of ["open", "replaying", "passed", "set_aside"])
+    expect(targets).toContain(`/records?work=${state}&from=now-2000w`);
 });
 
 it("a refresh that failed is said once", async () => {

@@ -15,7 +15,10 @@ import { BalanceLine } from "./BalanceLine";
 import { Cards } from "./Cards";
 import { ErrorColumns } from "./ErrorColumns";
 import styles from "./Overview.module.css";
+import { OpenGroups } from "./OpenGroups";
+import { OpenWorkPanel } from "./OpenWorkPanel";
 import { StageStrip } from "./StageStrip";
+import { StatusStrip } from "./StatusStrip";
 import { TopicHeat } from "./TopicHeat";
 import { TopicTable } from "./TopicTable";
 
@@ -24,7 +27,7 @@ const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stag
   label: value,
 }));
 
-/** Is anything wrong, is it new, and what must be done first? */
+/** Shows what is wrong, what is left to repair, and what to do first. */
 export function Overview() {
   const [params, setParams] = useSearchParams();
   const span = readSpan(params);
@@ -66,33 +69,36 @@ export function Overview() {
           onAgain={() => stale.forEach((answer) => void answer.refetch())}
         />
       )}
+      <StatusStrip answer={attention} />
       <BalanceLine balance={balance.data} error={balance.error} />
-      <Cards answer={summary} span={span} />
       <div className={styles.body}>
-        <Panel
-          title={
-            <>
-              <h2>{errors.data ? `Errors per ${bucket(errors.data.bucket_ms)}` : "Errors"}</h2>
-              <span className="s t3">drag to narrow the time</span>
-            </>
-          }
-          aside={
-            <>
-              <span className="s t3">stacked by</span>
-              <Choice label="Stacked by" value={by} options={STACKS} onChange={stackBy} />
-            </>
-          }
-        >
-          {errors.data ? (
-            <ErrorColumns data={errors.data} by={by} span={span} onNarrow={narrow} onWiden={wide} />
-          ) : errors.isError ? (
-            <Notice title="The counts could not be loaded">{errors.error.message}</Notice>
-          ) : (
-            <SkeletonRows rows={1} height={246} />
-          )}
-        </Panel>
+        <OpenWorkPanel summary={summary.data} span={span} onNarrow={narrow} />
         <AttentionList answer={attention} />
       </div>
+      <OpenGroups span={span} />
+      <Cards answer={summary} span={span} />
+      <Panel
+        title={
+          <>
+            <h2>{errors.data ? `Errors per ${bucket(errors.data.bucket_ms)}` : "Errors"}</h2>
+            <span className="s t3">drag to narrow the time</span>
+          </>
+        }
+        aside={
+          <>
+            <span className="s t3">stacked by</span>
+            <Choice label="Stacked by" value={by} options={STACKS} onChange={stackBy} />
+          </>
+        }
+      >
+        {errors.data ? (
+          <ErrorColumns data={errors.data} by={by} span={span} onNarrow={narrow} onWiden={wide} />
+        ) : errors.isError ? (
+          <Notice title="The counts could not be loaded">{errors.error.message}</Notice>
+        ) : (
+          <SkeletonRows rows={1} height={246} />
+        )}
+      </Panel>
       <TopicHeat answer={heat} span={span} onNarrow={narrow} />
       <StageStrip />
       <TopicTable />

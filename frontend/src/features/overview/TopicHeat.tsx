@@ -1,7 +1,9 @@
 import type { UseQueryResult } from "@tanstack/react-query";
+import { Link } from "react-router";
 import type { Heat } from "../../api/types";
-import { recordsWith } from "../../lib/filter";
+import { recordsOf, recordsWith } from "../../lib/filter";
 import { bucket, count, plural } from "../../lib/format";
+import { ALL_TIME } from "../../lib/ranges";
 import { inSpan, type Span } from "../../lib/span";
 import { useZone } from "../../lib/zone";
 import { HeatMap } from "../../ui/HeatMap";
@@ -46,10 +48,11 @@ export function TopicHeat({
             points: row.points,
             notes: [
               <b key="total">{count(row.total)}</b>,
+              <Open key="open" topic={row.topic} open={row.open} />,
               <Change key="change" now={row.total} before={row.week_before} />,
             ],
           }))}
-          heads={["errors", "a week before"]}
+          heads={["errors", "open now", "a week before"]}
           from={Date.parse(data.from)}
           bucketMs={data.bucket_ms}
           zone={zone}
@@ -59,6 +62,11 @@ export function TopicHeat({
       )}
     </Panel>
   );
+}
+
+function Open({ topic, open }: { topic: string; open: number }) {
+  if (open === 0) return <span className="t3">0</span>;
+  return <Link to={recordsOf({ topic, work: "open" }, ALL_TIME)}>{count(open)}</Link>;
 }
 
 function Change({ now, before }: { now: number; before: number }) {

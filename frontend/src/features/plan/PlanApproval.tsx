@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Approval } from "../../api/replayTypes";
-import { useMayWrite, useSession } from "../../api/session";
+import { useMayAct, useSession } from "../../api/session";
 import { dateTime } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
@@ -21,7 +21,7 @@ interface Props {
 export function PlanApproval({ approval, busy, error, barred, onApprove, onReject }: Props) {
   const { zone } = useZone();
   const { data: me } = useSession();
-  const may = useMayWrite();
+  const may = useMayAct();
   const [asking, setAsking] = useState(false);
   if (approval.approved) {
     return (

@@ -10,11 +10,13 @@ interface Props {
   primary?: boolean;
   /** The reason why these records cannot be replayed by anybody. */
   barred?: string | undefined;
+  /** Whether the key `r` presses this button; true by default. */
+  hasShortcut?: boolean;
   children: ReactNode;
 }
 
-/** Freezes the chosen records as a selection and opens the plan, also with the key `r`. It sends nothing. */
-export function ReplayButton({ what, primary, barred, children }: Props) {
+/** Freezes the chosen records as a selection and opens the plan. It sends nothing. */
+export function ReplayButton({ what, primary, barred, hasShortcut = true, children }: Props) {
   const may = useMaySend();
   const navigate = useNavigate();
   const select = useCreateSelection();
@@ -24,7 +26,7 @@ export function ReplayButton({ what, primary, barred, children }: Props) {
       { what, key: newIdempotencyKey() },
       { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) },
     );
-  useKeys({ r: () => void (!stop && !select.isPending && go()) });
+  useKeys(hasShortcut ? { r: () => void (!stop && !select.isPending && go()) } : {});
   return (
     <>
       {select.error && (
@@ -36,7 +38,7 @@ export function ReplayButton({ what, primary, barred, children }: Props) {
         kind={primary ? "primary" : "default"}
         barred={stop}
         busy={select.isPending}
-        title="Replay (r)"
+        title={hasShortcut ? "Replay (r)" : "Replay"}
         onClick={go}
       >
         {children}

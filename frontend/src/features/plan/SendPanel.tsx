@@ -28,6 +28,8 @@ interface Props {
   onCheck: () => void;
   /** `typed` is the confirmation text that the plan asks for. */
   onRun: (reason: string, typed: string, resolveGroups: boolean) => void;
+  /** The reason of the replay that this one continues, until the person writes another. */
+  knownReason?: string;
   /** The state of a second person's approval, if plans can need one. */
   approval?: Approval | undefined;
   onRequestApproval?: (reason: string) => void;
@@ -48,13 +50,15 @@ export function SendPanel({
   barred,
   onCheck,
   onRun,
+  knownReason = "",
   approval,
   onRequestApproval,
   onApprove,
   onReject,
 }: Props) {
   const may = useMaySend();
-  const [reason, setReason] = useState("");
+  const [written, setReason] = useState<string | null>(null);
+  const reason = written ?? knownReason;
   const [typed, setTyped] = useState("");
   const [resolves, setResolves] = useState(false);
   const [more, setMore] = useState(false);

@@ -1,5 +1,9 @@
 import { useState } from "react";
+import { useRecordFields } from "../../api/fixes";
+import type { RecordField } from "../../api/replayTypes";
 import type { DeadLetter, ExceptionView, Frame } from "../../api/types";
+import { fromBase64 } from "../../lib/bytes";
+import { count } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { Notice, Panel } from "../../ui/Panel";
 import styles from "./Record.module.css";
@@ -8,7 +12,7 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
   const { exception, dialect } = letter;
   return (
     <Panel
-      className={styles.gap}
+      label="Error"
       title={
         <>
           <h2>Error</h2>
@@ -35,8 +39,48 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
       ) : (
         <Notice title="This dead letter carries no exception" />
       )}
+      <NamedFields letter={letter} />
     </Panel>
   );
+}
+
+const FAULTS: Record<RecordField["fault"], string> = {
+  null: "must not be null",
+  missing: "is missing",
+  type: "has a wrong type",
+};
+
+/** The fields that the error names, with what the value has there. */
+function NamedFields({ letter }: { letter: DeadLetter }) {
+  const fields = useRecordFields(letter.id).data?.results ?? [];
+  const bytes = letter.value.base64;
+  if (fields.length === 0) return null;
+  return (
+    <div className={styles.named} data-testid="named-fields">
+      {fields.map(({ name, fault, start, end }) => (
+        <div key={name}>
+          <span className="t3">Field </span>
+          <b className="mono">{name}</b> {FAULTS[fault]}
+          {start !== null && end !== null && bytes ? (
+            <>
+              : <code className={styles.near}>{textAt(bytes, start, end)}</code>{" "}
+              <span className="t3">at byte {count(start)} of the value</span>
+            </>
+          ) : (
+            start === null && <span className="t3">; the value has no such field</span>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const MOST_SHOWN = 200;
+
+/** Return a part of the value as text, shortened if it is long. */
+function textAt(base64: string, start: number, end: number): string {
+  const part = fromBase64(base64).slice(start, Math.min(end, start + MOST_SHOWN));
+  return new TextDecoder().decode(part) + (end - start > MOST_SHOWN ? "…" : "");
 }
 
 function ExceptionCause({ cause, first }: { cause: ExceptionView["chain"][number]; first: boolean }) {

@@ -13,7 +13,7 @@ import styles from "./Record.module.css";
 export function PayloadTabs({ letter }: { letter: DeadLetter }) {
   const [tab, setTab] = useState("value");
   return (
-    <Panel label="Bytes">
+    <Panel label="Bytes" className={styles.gap}>
       <TabRow
         inset
         value={tab}

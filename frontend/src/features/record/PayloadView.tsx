@@ -1,5 +1,7 @@
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { bytesUrl } from "../../api/deadLetters";
+import { useRecordFields } from "../../api/fixes";
+import type { RecordField } from "../../api/replayTypes";
 import type { DeadLetter, ParseError, Payload } from "../../api/types";
 import { prettyLines, cells, fromBase64, nearStart, wrappedLines, type Cell, type Line } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
@@ -11,10 +13,12 @@ import styles from "./Record.module.css";
 
 const WIDTH = 100;
 const LINES = 300;
+const NO_FIELDS: RecordField[] = [];
 
 /** A payload as text with byte offsets; the byte where parsing stopped is marked. */
 export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value" | "key" | "context" }) {
   const payload = letter[part];
+  const named = useRecordFields(letter.id).data?.results ?? NO_FIELDS;
   const [folded, setFolded] = useState(true);
   const [limit, setLimit] = useState(LINES);
   const data = useMemo(() => (payload.base64 ? fromBase64(payload.base64) : new Uint8Array()), [payload.base64]);
@@ -29,6 +33,8 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
         {part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}
       </Notice>
     );
+  if (payload.size === null && !letter.has_record)
+    return <Notice title={`There is no ${part}`}>The error concerns no record.</Notice>;
   if (payload.size === null && letter.source)
     return (
       <Notice title={`There are no bytes of the ${part}`}>
@@ -49,6 +55,7 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
     return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
   if (payload.withheld) return <WithheldNotice size={bytes(payload.size)} />;
   const error = payload.parse_error;
+  const marks = part === "value" ? named : [];
   const near = error ? nearStart(data, error.byte) : 0;
   return (
     <>
@@ -70,7 +77,7 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
       </div>
       <div className={styles.bytes} data-testid="bytes" role="group" tabIndex={0} aria-label={`Text of the ${part}`}>
         {lines.slice(0, limit).map((line) => (
-          <TextLine key={line.at} line={line} error={error} near={near} size={payload.size ?? 0} />
+          <TextLine key={line.at} line={line} error={error} near={near} named={marks} size={payload.size ?? 0} />
         ))}
         {lines.length > limit && (
           <div className={styles.more}>
@@ -95,16 +102,32 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
   );
 }
 
-function TextLine({ line, error, near, size }: { line: Line; error: ParseError | null; near: number; size: number }) {
+interface TextLineProps {
+  line: Line;
+  error: ParseError | null;
+  near: number;
+  /** The fields that the error names. */
+  named: readonly RecordField[];
+  size: number;
+}
+
+function TextLine({ line, error, near, named, size }: TextLineProps) {
+  const own = useRef<HTMLDivElement>(null);
+  const isNamed = named.some(({ start }) => start !== null && line.at <= start && start < (line.cells.at(-1)?.at ?? 0));
+  useEffect(() => {
+    // Scroll inside the text only: the page stays where it is.
+    const box = own.current?.parentElement;
+    if (isNamed && box && own.current) box.scrollTop = own.current.offsetTop - box.offsetTop - box.clientHeight / 2;
+  }, [isNamed]);
   const last = line.cells.at(-1);
   const end = (last?.at ?? 0) + (last?.length ?? 0);
   const here = error !== null && (error.byte < end || (error.byte >= size && end >= size)) && error.byte >= line.at;
   return (
     <>
-      <div className={styles.line}>
+      <div className={styles.line} ref={own}>
         <i>{line.at}</i>
         <span style={{ paddingLeft: `${line.indent * 2}ch` }}>
-          {pieces(line.cells, error?.byte ?? null, near).map(({ kind, text }, index) =>
+          {pieces(line.cells, error?.byte ?? null, near, named).map(({ kind, text }, index) =>
             kind === "" ? (
               text
             ) : (
@@ -137,6 +160,7 @@ function pieces(
   all: readonly Cell[],
   error: number | null,
   near: number,
+  named: readonly RecordField[],
 ): { kind: "" | "hit" | "near" | "invalid"; text: string }[] {
   const out: { kind: "" | "hit" | "near" | "invalid"; text: string }[] = [];
   for (const cell of all) {
@@ -145,7 +169,8 @@ function pieces(
         ? "hit"
         : cell.invalid
           ? "invalid"
-          : error !== null && cell.at >= near && cell.at < error
+          : (error !== null && cell.at >= near && cell.at < error) ||
+              named.some(({ start, end }) => start !== null && end !== null && start <= cell.at && cell.at < end)
             ? "near"
             : "";
     const last = out.at(-1);

@@ -20,9 +20,9 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
       <div className={join(styles.stage, styles.origin)}>
         <div className={styles.type}>{letter.source ? "SOURCE" : "ORIGIN"}</div>
         <div className="b cut" title={place.name ?? undefined}>
-          {place.name ?? "unknown"}
+          {place.name ?? (letter.has_record ? "unknown" : "no record")}
         </div>
-        <div className="mono t3 cut">{place.position ?? "position unknown"}</div>
+        <div className="mono t3 cut">{place.position ?? (letter.has_record ? "position unknown" : "no position")}</div>
       </div>
       {letter.stages.map((stage) => (
         <PipelineStage key={stage.index} stage={stage} letter={letter} />

@@ -7,6 +7,8 @@ import type { DeadLetter } from "../../api/types";
 import { apiQuery, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
+import { replayName } from "../../lib/naming";
+import { workWords } from "../../lib/work";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
@@ -68,15 +70,20 @@ export function Record() {
       {!letter.readable && (
         <Strip tone="warn">The format of this dead letter is unknown. Its original bytes are shown below.</Strip>
       )}
+      {!letter.has_record && (
+        <Strip tone="plain">
+          This error concerns no record: {letter.stage} failed without one. There is nothing to replay.
+        </Strip>
+      )}
       {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
       <Panel label="Pipeline">
         <Pipeline letter={letter} />
       </Panel>
       <div className={styles.body}>
         <div style={{ minWidth: 0 }}>
+          <ErrorPanel letter={letter} />
           <PayloadTabs key={letter.id} letter={letter} />
           <SourcePanel letter={letter} />
-          <ErrorPanel letter={letter} />
           <DialectPanel letter={letter} />
         </div>
         <div className={styles.side}>
@@ -109,15 +116,24 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
           <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
           <CopyNameButton text={name.replaceAll(" ", "")} />
-          <Chip tone="failed">✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
+          <WorkChip letter={letter} />
+          <Chip tone={letter.work_state === "open" ? "failed" : "plain"}>
+            ✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}
+          </Chip>
         </div>
       }
       note={
         <>
-          Key{" "}
-          <span className="mono t2">
-            <KeyText of={letter} />
-          </span>
+          {letter.has_record ? (
+            <>
+              Key{" "}
+              <span className="mono t2">
+                <KeyText of={letter} />
+              </span>
+            </>
+          ) : (
+            "No record"
+          )}
           {letter.origin_topic && (
             <>
               , from{" "}
@@ -180,6 +196,24 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
   );
 }
 
+/** The work that is left on the record. A passed record says by which replay. */
+function WorkChip({ letter: { id, work_state: state } }: { letter: DeadLetter }) {
+  const replay = useReplaysOf(id).data?.results[0];
+  const { label, glyph, tone } = workWords(state);
+  const inReplay = replay && (state === "passed" || state === "replaying");
+  return (
+    <Chip tone={tone} title={`Work: ${label}`}>
+      <span aria-hidden="true">{glyph}</span> <span data-testid="work">{label[0]!.toUpperCase() + label.slice(1)}</span>
+      {inReplay && (
+        <>
+          {" "}
+          in <Link to={`/replays/${replay.replay.id}`}>{replayName(replay.replay.id)}</Link>
+        </>
+      )}
+    </Chip>
+  );
+}
+
 /** The reasons for missing bytes. */
 const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
   expired: "expired",
@@ -190,7 +224,8 @@ const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
 /** The actions on a record. They stay visible and disabled if its bytes are missing. */
 function RecordActions({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
-  const gone = MISSING_BYTES[letter.original] && `Cannot be replayed: ${MISSING_BYTES[letter.original]}`;
+  const missing = letter.has_record ? MISSING_BYTES[letter.original] : "the error concerns no record";
+  const gone = missing && `Cannot be replayed: ${missing}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposalLabel(disposal.kind)}: restore it first` : undefined;
   // A source record needs no bytes from Kafka: the fix runs through its remaining stages.

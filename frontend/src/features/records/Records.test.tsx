@@ -229,6 +229,7 @@ it("where nothing was ever indexed the steps are shown, with the topics that loo
     index: {
       reachable: true,
       patterns: [".*dlq"],
+      rules: [],
       start: "earliest",
       topics: [],
       lookalikes: ["orders-dlt"],

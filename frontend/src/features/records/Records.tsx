@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { useListRequests, useDeadLetterTotal, useDeadLetters, useFacets } from "../../api/deadLetters";
-import type { DeadLetterRow } from "../../api/types";
+import type { DeadLetterRow, Facets } from "../../api/types";
 import { apiQuery, readsRecordBytes, readFilter, writeFilter, type Filter } from "../../lib/filter";
 import { count } from "../../lib/format";
 import { useStoredState } from "../../lib/storedState";
@@ -154,7 +154,15 @@ export function Records() {
               onOlder={list.hasNextPage ? older : undefined}
             />
           )}
-          {first && ticks.ticked.size > 0 && <BulkActionBar ticks={ticks} total={first.total} query={query} />}
+          {first && ticks.ticked.size > 0 && (
+            <BulkActionBar
+              ticks={ticks}
+              rows={rows}
+              total={first.total}
+              openOfAll={openCount(facets.isPlaceholderData ? undefined : facets.data)}
+              query={query}
+            />
+          )}
           {rows.length > 0 && (
             <RecordRows
               rows={rows}
@@ -177,6 +185,12 @@ export function Records() {
       </div>
     </>
   );
+}
+
+/** Return the number of open records that match, if the facets are exact. */
+function openCount(facets: Facets | undefined): number | undefined {
+  if (!facets?.exact) return undefined;
+  return facets.facets.work?.find(({ value }) => value === "open")?.count ?? 0;
 }
 
 /** The number of new records. The list changes only on a click, so that no row moves under the pointer. */

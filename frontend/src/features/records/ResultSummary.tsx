@@ -21,12 +21,15 @@ interface Props {
 export function ResultSummary({ shown, first, pages, exactFacets, filter, onChange }: Props) {
   const now = useNow(5_000);
   const searched = searchedCount(pages);
-  const quality = exactnessOf(first.total, exactFacets);
+  const partial = isPartial(pages);
+  // A total that a partial answer gives may count only what was found in time.
+  const total = partial ? { ...first.total, exact: false } : first.total;
+  const quality = exactnessOf(total, exactFacets);
   return (
     <>
       <b style={{ color: "var(--text)" }} data-testid="shown">
         Showing {count(shown)}
-        {isUncounted(first.total) ? ", total not counted" : ` of ${totalWords(first.total)}`}
+        {isUncounted(total) ? ", total not counted" : ` of ${totalWords(total)}`}
       </b>
       {quality && (
         <>
@@ -47,7 +50,7 @@ export function ResultSummary({ shown, first, pages, exactFacets, filter, onChan
           <span className="t3">·</span> text of the newest {plural(first.text_behind, "record")} is not searched yet
         </span>
       ) : null}
-      {isPartial(pages) && (
+      {partial && (
         <span className="warn b">
           Stopped at 2 s: this answer is partial, narrow the time
           {shorterRanges(filter).map(({ span, from, to }) => (

@@ -3,6 +3,7 @@ import { count, percent, plural, span } from "../../lib/format";
 import { countEquation, remainingMs, rateWords, reasonRows, sentCount, settledCount } from "../../lib/outcome";
 import { itemState, reasonWords } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
+import { ContinueReplay } from "./ContinueReplay";
 import { OutcomeBar } from "./OutcomeBar";
 import { ResolvableGroups } from "./ResolvableGroups";
 import styles from "./Replays.module.css";
@@ -44,6 +45,7 @@ export function OutcomePanel({ replay }: { replay: Replay }) {
         </div>
         <OutcomeBar figures={counts} />
         <ResolvableGroups replay={replay} />
+        <ContinueReplay replay={replay} />
         <div className={styles.figures}>
           {figures.map(({ state, value, note }) => {
             const { label, glyph, tone } = itemState(state);

@@ -1,16 +1,19 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { useMaySend } from "../../api/health";
-import { useRecheckPlan, useReplayAct } from "../../api/replays";
+import { useMayUseKafka } from "../../api/health";
+import { useRecheckPlan, useReplay, useReplayAct } from "../../api/replays";
 import type { Replay, ReplayOptions } from "../../api/replayTypes";
-import { count, dateTime, plural } from "../../lib/format";
+import { count, dateTime, plural, quoted } from "../../lib/format";
 import { replayName, selectionName, shortDigest } from "../../lib/naming";
+import { shownStatus } from "../../lib/outcome";
 import { useNow, useZone } from "../../lib/zone";
-import { Chip, PageHead } from "../../ui/Panel";
+import { Chip, PageHead, Strip } from "../../ui/Panel";
 import { PlanPanel } from "../plan/PlanPanel";
 import { SendPanel } from "../plan/SendPanel";
+import { ContinuedReplay } from "./ContinuedReplay";
 import { ItemPanel } from "./ItemPanel";
 import { PlanningProgress } from "./PlanningProgress";
+import { RemovePlan } from "./RemovePlan";
 import styles from "./Replays.module.css";
 
 const OPTIONS = [
@@ -32,11 +35,13 @@ const PLAN_MAX_AGE_MS = 15 * 60_000;
 /** The page of a replay that was planned and not started. */
 export function PlannedReplay({ replay }: { replay: Replay }) {
   const { zone } = useZone();
-  const may = useMaySend();
+  const may = useMayUseKafka();
   const again = useRecheckPlan(replay.id);
   const act = useReplayAct(replay.id);
   const [changedOptions, setChangedOptions] = useState<ReplayOptions | null>(null);
-  const { selection, plan } = replay;
+  const { selection, plan, approval } = replay;
+  const { data: before } = useReplay(String(selection.continues ?? ""), false);
+  const waits = shownStatus(replay) === "waits_for_approval";
   const options: ReplayOptions = changedOptions ?? pick(replay, OPTIONS);
   const changeOptions = (next: ReplayOptions) => {
     setChangedOptions(next);
@@ -58,12 +63,19 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
             {replayName(replay.id)}: {replay.title}. Frozen {dateTime(selection.created_at, zone)} as selection{" "}
             {selectionName(selection.id)}
             {selection.created_by && ` by ${selection.created_by}`}: {count(selection.count)} dead letters, digest{" "}
-            <span className="mono">{shortDigest(selection.digest)}</span>.
+            <span className="mono">{shortDigest(selection.digest)}</span>. <ContinuedReplay selection={selection} />
           </>
         }
       >
+        {waits && <Chip tone="waiting">… Waits for approval</Chip>}
         <Chip tone="accent">Dry run: nothing has been written</Chip>
+        <RemovePlan replay={replay} />
       </PageHead>
+      {waits && replay.reason && (
+        <Strip tone="waiting">
+          Waits for approval. {approval.asked_by ?? "Somebody"} gives this reason: {quoted(replay.reason)}
+        </Strip>
+      )}
       <div className={styles.plan}>
         <PlanPanel
           plan={plan}
@@ -91,7 +103,8 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
               body: { reason: why, plan_digest: plan.digest, typed, resolve_groups: resolveGroups },
             })
           }
-          approval={replay.approval}
+          approval={approval}
+          knownReason={before?.reason ?? ""}
           onRequestApproval={(why) =>
             plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: plan.digest } })
           }

@@ -1,6 +1,6 @@
 import { useReplayAct } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import { count, plural } from "../../lib/format";
 import { replayName, selectionName } from "../../lib/naming";
 import { Button } from "../../ui/controls";
@@ -9,7 +9,7 @@ import styles from "./Replays.module.css";
 
 /** The progress of planning a large selection. */
 export function PlanningProgress({ replay }: { replay: Replay }) {
-  const may = useMayWrite();
+  const may = useMayAct();
   const act = useReplayAct(replay.id);
   const { selection, planned_count: done } = replay;
   return (

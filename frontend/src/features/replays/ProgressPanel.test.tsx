@@ -52,7 +52,8 @@ async function drawn(replay: Partial<Replay>, series: Partial<ReplaySeries>) {
 }
 
 it("tells what is settled behind its line and inside the chart, when all are sent and when some are left", async () => {
-  for (const counts of [COUNTS, { ...COUNTS, queued: 20, total: 100_020 }]) {
+  const some = { ...COUNTS, passed: 40_000, waiting: 60_000 };
+  for (const counts of [some, { ...some, queued: 20, total: 100_020 }]) {
     const { texts, ends } = await drawn(
       { status: "running", counts },
       { sent: [20_000, 60_000, 90_000, 100_000], settled: [0, 0, 0, 40_000] },
@@ -65,7 +66,8 @@ it("tells what is settled behind its line and inside the chart, when all are sen
 });
 
 it("tells what is sent above its line, even where that is the top", async () => {
-  const { texts, ends } = await drawn({}, { sent: [100_000, 100_000], settled: [0, 100_000] });
+  const counts = { ...COUNTS, passed: 100_000 };
+  const { texts, ends } = await drawn({ counts }, { sent: [100_000, 100_000], settled: [0, 100_000] });
   const sent = texts.find(({ words }) => words === "100,000 sent, 100,000 settled");
   expect(sent!.y).toBeLessThan(ends[0]!.y - 4);
   expect(sent!.y).toBeGreaterThan(11);
@@ -75,4 +77,10 @@ it("has room for the figures at its side", async () => {
   const { texts } = await drawn({}, { sent: [100_000], settled: [0] });
   const top = texts.find(({ words, anchor }) => words === "100,000" && anchor === "end");
   expect(top!.x).toBeGreaterThan(6 * "100,000".length);
+});
+
+it("agrees with the counts of the replay when the series is older than they are", async () => {
+  const counts = { ...COUNTS, total: 366, passed: 360, failed_again: 6 };
+  const { texts } = await drawn({ status: "done", counts }, { sent: [366, 366], settled: [0, 148] });
+  expect(texts.map(({ words }) => words)).toContain("366 sent, 366 settled");
 });

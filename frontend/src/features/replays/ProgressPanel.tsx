@@ -2,7 +2,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useReplaySeries } from "../../api/replays";
 import type { Replay, ReplaySeries } from "../../api/replayTypes";
 import { count, timeOfDay, type Zone } from "../../lib/format";
-import { remainingMs } from "../../lib/outcome";
+import { remainingMs, sentCount, settledCount } from "../../lib/outcome";
 import { useZone } from "../../lib/zone";
 import { SkeletonRows, Notice, Panel } from "../../ui/Panel";
 import styles from "./Replays.module.css";
@@ -42,10 +42,24 @@ export function ProgressPanel({ replay, everyMs }: { replay: Replay; everyMs: nu
       ) : data.sent.length === 0 ? (
         <Notice title="Nothing is sent yet" />
       ) : (
-        <ProgressChart series={data} total={replay.counts.total - replay.counts.skipped} rest={rest} zone={zone} />
+        <ProgressChart
+          series={withCounts(data, replay.counts)}
+          total={replay.counts.total - replay.counts.skipped}
+          rest={rest}
+          zone={zone}
+        />
       )}
     </Panel>
   );
+}
+
+/** Return the series with the replay's present counts as its last point, so that the chart agrees with them. */
+function withCounts(series: ReplaySeries, counts: Replay["counts"]): ReplaySeries {
+  return {
+    ...series,
+    sent: [...series.sent.slice(0, -1), sentCount(counts)],
+    settled: [...series.settled.slice(0, -1), settledCount(counts)],
+  };
 }
 
 function ProgressChart({

@@ -1,3 +1,5 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { useParams } from "react-router";
 import { useReplayStream } from "../../api/replayStream";
 import { useReplay } from "../../api/replays";
@@ -31,6 +33,7 @@ function LiveReplay({ id }: { id: string }) {
   const wanted = first.data !== undefined && isChanging(first.data);
   const live = useReplayStream(id, wanted);
   const { data: replay, error } = useReplay(id, !wanted ? SLOW_POLL_MS : live.streaming ? SLOW_POLL_MS : POLL_MS);
+  useRefreshOnTurn(id, replay && `${replay.status} ${wanted}`);
   useTitle(replay ? `${replayName(replay.id)}: ${replay.title}` : "Replay");
   if (!replay) {
     return (
@@ -71,6 +74,22 @@ function LiveReplay({ id }: { id: string }) {
       </div>
     </>
   );
+}
+
+/** Load log and chart again when the replay's status changes: their next poll may be far away, or never come. */
+function useRefreshOnTurn(id: string, state: string | undefined): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (state === undefined) return;
+    const refresh = () =>
+      [
+        ["replay-log", id],
+        ["replay-series", id],
+      ].forEach((queryKey) => void client.invalidateQueries({ queryKey }));
+    refresh();
+    const timer = setTimeout(refresh, POLL_MS); // some entries are written a moment after the status
+    return () => clearTimeout(timer);
+  }, [client, id, state]);
 }
 
 /** Return whether the replay's counts can still change without a person's action. */

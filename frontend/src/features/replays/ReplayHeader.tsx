@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { Link } from "react-router";
-import { useMaySend } from "../../api/health";
+import { useMayUseKafka } from "../../api/health";
 import { useReplayAct, type ReplayAct } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import { count, dateTime, plural, quoted } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { replayName, selectionName } from "../../lib/naming";
@@ -14,7 +14,9 @@ import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { Chip, PageHead } from "../../ui/Panel";
 import { ReportButton } from "../reports/ReportButton";
+import { ContinuedReplay } from "./ContinuedReplay";
 import { RateControl } from "./RateControl";
+import { RemovePlan } from "./RemovePlan";
 import styles from "./Replays.module.css";
 
 export function ReplayHeader({ replay }: { replay: Replay }) {
@@ -68,6 +70,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
           ) : (
             "No connector is watched, so outcomes will be unknown."
           )}{" "}
+          <ContinuedReplay selection={replay.selection} />
           {replay.started_by && (
             <>
               Started by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}
@@ -86,8 +89,8 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
 
 /** Buttons to pause, resume, cancel and change the speed; the result appears below them. */
 function ReplayControls({ replay }: { replay: Replay }) {
-  const may = useMayWrite();
-  const send = useMaySend();
+  const may = useMayAct();
+  const send = useMayUseKafka();
   const act = useReplayAct(replay.id);
   const [asking, setAsking] = useState(false);
   const [passing, setPassing] = useState(false);
@@ -116,6 +119,7 @@ function ReplayControls({ replay }: { replay: Replay }) {
   return (
     <div className={styles.controls}>
       <div className={styles.acts}>
+        {replay.started_at === null && <RemovePlan replay={replay} />}
         <ReportButton of={`replays/${replay.id}`} />
         {sending && (
           <>

@@ -4,6 +4,7 @@ import { useReplays } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
 import { ago, count, dateMinute, plural } from "../../lib/format";
 import { fixName, replayName } from "../../lib/naming";
+import { shownStatus } from "../../lib/outcome";
 import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { LinkButton } from "../../ui/controls";
@@ -15,7 +16,7 @@ import { useTitle } from "../../ui/useTitle";
 import { OutcomeBar } from "./OutcomeBar";
 import styles from "./Replays.module.css";
 
-const TABS = ["all", "running", "paused", "watching", "planned", "done", "cancelled"];
+const TABS = ["all", "running", "paused", "watching", "waits_for_approval", "planned", "done", "cancelled"];
 
 /** The list of replays with their outcomes. */
 export function Replays() {
@@ -44,7 +45,11 @@ export function Replays() {
           <Notice title="The replays could not be loaded">{list.error.message}</Notice>
         )}
         {list.isSuccess && rows.length === 0 && (
-          <Notice title={status === "all" ? "Nothing was replayed yet" : `No replay is ${status}`}>
+          <Notice
+            title={
+              status === "all" ? "Nothing was replayed yet" : `No replay has the status “${replayStatus(status).label}”`
+            }
+          >
             {status === "all" && (
               <>
                 Open a <Link to="/records">record</Link> and fix it, or take a whole <Link to="/groups">group</Link>.
@@ -82,7 +87,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
         </thead>
         <tbody>
           {rows.map((replay) => {
-            const { label, glyph, tone } = replayStatus(replay.status);
+            const { label, glyph, tone } = replayStatus(shownStatus(replay));
             const { counts } = replay;
             return (
               <tr key={replay.id} onClick={() => void navigate(`/replays/${replay.id}`)} data-testid="replay">
@@ -98,6 +103,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
                   <span className="s t3 cut" style={{ display: "block" }}>
                     to {replay.target_topic || "their origin topic"}
                     {replay.edited > 0 && `, ${count(replay.edited)} edited`}
+                    {replay.selection.continues !== null && `, continues ${replayName(replay.selection.continues)}`}
                     {replay.reason && `: ${replay.reason}`}
                   </span>
                 </td>

@@ -1,7 +1,7 @@
 import { useGroupsAct } from "../../api/groups";
 import { useResolvable } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
-import { useMayWrite } from "../../api/session";
+import { useMayAct } from "../../api/session";
 import { plural } from "../../lib/format";
 import { replayName } from "../../lib/naming";
 import { Button } from "../../ui/controls";
@@ -10,7 +10,7 @@ import { Button } from "../../ui/controls";
 export function ResolvableGroups({ replay }: { replay: Replay }) {
   const list = useResolvable(String(replay.id), replay.status === "done" && replay.counts.passed > 0);
   const act = useGroupsAct();
-  const may = useMayWrite();
+  const may = useMayAct();
   const resolve = (id: number, records: string) => {
     act.mutate(
       { groups: [id], act: "resolve", body: { reason: `all ${records} passed in ${replayName(replay.id)}` } },

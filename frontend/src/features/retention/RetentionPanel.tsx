@@ -38,7 +38,11 @@ export function RetentionPanel({ letter }: { letter: DeadLetter }) {
           <dd className={styles.fact}>
             {copied && <span className="t2">{letter.value.size === null ? "null" : bytes(letter.value.size)}</span>}
             <span className="sp" />
-            <b className={copied ? "passed" : "warn"}>{COPIES[letter.original]}</b>
+            {letter.has_record ? (
+              <b className={copied ? "passed" : "warn"}>{COPIES[letter.original]}</b>
+            ) : (
+              <span className="t2">none: the error concerns no record</span>
+            )}
           </dd>
         </div>
       </dl>

@@ -43,10 +43,15 @@ const LIST: ClusterList = {
   index: {
     reachable: true,
     patterns: [".*dlq"],
+    rules: [
+      { topic: "b.dlq", rule: "added", by: "ann", at: SOON, reason: "INC-3" },
+      { topic: "old.dlq", rule: "excluded", by: "bob", at: SOON, reason: "noise" },
+    ],
     start: "earliest",
     topics: [
       {
         topic: "a.dlq",
+        pattern: ".*dlq",
         partitions: 2,
         read: 250,
         of: 1000,
@@ -55,7 +60,28 @@ const LIST: ClusterList = {
         rate: 50,
         eta_s: 15,
       },
-      { topic: "b.dlq", partitions: 1, read: 9, of: 9, records_behind: 0, seconds_behind: 0, rate: null, eta_s: 0 },
+      {
+        topic: "b.dlq",
+        pattern: null,
+        partitions: 1,
+        read: 9,
+        of: 9,
+        records_behind: 0,
+        seconds_behind: 0,
+        rate: null,
+        eta_s: 0,
+      },
+      {
+        topic: "c.dlq",
+        pattern: ".*dlq",
+        partitions: 1,
+        read: 0,
+        of: 0,
+        records_behind: 0,
+        seconds_behind: 0,
+        rate: null,
+        eta_s: null,
+      },
     ],
     lookalikes: ["mail-dlt"],
     text: { records_behind: 0, seconds_behind: 0 },
@@ -156,7 +182,22 @@ it("the index says how far it is in each topic, and what it does not follow", as
   expect(rows[0]).toContain("250 of 1,000 (25 %)");
   expect(rows[0]).toContain("≈ 15 s");
   expect(rows[1]).toContain("up to date");
+  expect(rows[2]).toContain("not read yet");
   expect(text()).toContain("DLQ_TOPICS='.*dlq,mail-dlt'");
+});
+
+it("each topic says what names it, and excluded topics say who excluded them and why", async () => {
+  await show();
+  const rows = [...document.querySelectorAll("[data-testid=followed]")].map((row) => row.textContent);
+  expect(rows[0]).toContain("DLQ_TOPICS: .*dlq");
+  expect(rows[0]).toContain("Exclude…");
+  expect(rows[1]).toContain("added by ann");
+  expect(rows[1]).toContain("Remove…");
+  const rules = [...document.querySelectorAll("[data-testid=rule]")].map((row) => row.textContent);
+  expect(rules).toHaveLength(1);
+  expect(rules[0]).toContain("old.dlq excluded, by bob");
+  expect(rules[0]).toContain(": noise");
+  expect(document.querySelector("[aria-description='Needs an administrator']")).not.toBeNull();
 });
 
 it("a trial tells what was reached, what is missing, and the command that grants it", async () => {

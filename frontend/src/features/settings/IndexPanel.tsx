@@ -1,35 +1,47 @@
-import type { IndexProgress, TopicProgress } from "../../api/clusters";
+import { useState } from "react";
+import type { IndexProgress, TopicProgress, TopicRule } from "../../api/clusters";
+import { useMayNotAdminister } from "../../api/session";
 import { recordsWith } from "../../lib/filter";
 import { count, percent, plural, span } from "../../lib/format";
 import { Link } from "react-router";
+import { Button } from "../../ui/controls";
 import { Meter, Notice, Panel, join } from "../../ui/Panel";
 import { UnindexedTopics } from "../setup/UnindexedTopics";
 import styles from "./Clusters.module.css";
+import { TopicRuleDialog, type TopicQuestion } from "./TopicRuleDialog";
+import { TopicRules } from "./TopicRules";
 
-/** The indexed topics and the indexer's progress in each. */
+/** The indexed topics with the pattern or rule that names each, the indexer's progress, and what is excluded. */
 export function IndexPanel({ index }: { index: IndexProgress }) {
   const words = index.text.records_behind ?? 0;
+  const barred = useMayNotAdminister();
+  const [question, setQuestion] = useState<TopicQuestion | null>(null);
+  const added = new Map(index.rules.filter((one) => one.rule === "added").map((one) => [one.topic, one]));
   return (
     <Panel
-      label="Index"
+      label="Topics"
       title={
         <>
-          <h2>Index</h2>
+          <h2>Topics</h2>
           <span className="s t3">{plural(index.topics.length, "dead letter topic")} indexed</span>
         </>
       }
       aside={
-        <span className="s t3">
-          {words > 0
-            ? `text search does not find the newest ${plural(words, "record")} yet`
-            : "text search is up to date"}
-        </span>
+        <Button barred={barred} onClick={() => setQuestion({ topic: "", rule: "added" })}>
+          Add topic…
+        </Button>
       }
     >
       <div className={styles.indexNote}>
         <div className="s t2">
           Indexes <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
-          still has where nothing was read yet.
+          still has where nothing was read yet.{" "}
+          {words > 0
+            ? `Text search does not find the newest ${plural(words, "record")} yet.`
+            : "Text search is up to date."}
+        </div>
+        <div className="s t3">
+          Offsets also count transaction markers and deleted records, so there are more of them than dead letters.
         </div>
         {!index.reachable && (
           <div className="s warn">Kafka does not respond: end offsets are from its last response.</div>
@@ -48,28 +60,51 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
             <thead>
               <tr>
                 <th>Topic</th>
+                <th className={styles.optional}>Named by</th>
                 <th className={join("num", styles.optional)}>Partitions</th>
-                <th>Read, by offset</th>
+                <th>Offsets read</th>
                 <th className="num">Behind</th>
                 <th className={join("num", styles.optional)}>By time</th>
                 <th className={join("num", styles.optional)}>Rate</th>
                 <th className="num">Done in</th>
+                <th>
+                  <span className="sr">Action</span>
+                </th>
               </tr>
             </thead>
             <tbody>
               {index.topics.map((one) => (
-                <TopicProgressRow key={one.topic} one={one} />
+                <TopicProgressRow
+                  key={one.topic}
+                  one={one}
+                  rule={added.get(one.topic)}
+                  barred={barred}
+                  onAsk={setQuestion}
+                />
               ))}
             </tbody>
           </table>
         </div>
       )}
+      <TopicRules index={index} barred={barred} onAsk={setQuestion} />
+      <TopicRuleDialog question={question} suggestions={index.lookalikes} onClose={() => setQuestion(null)} />
     </Panel>
   );
 }
 
-function TopicProgressRow({ one }: { one: TopicProgress }) {
-  const done = one.records_behind === 0;
+function TopicProgressRow({
+  one,
+  rule,
+  barred,
+  onAsk,
+}: {
+  one: TopicProgress;
+  rule: TopicRule | undefined;
+  barred: string | undefined;
+  onAsk: (question: TopicQuestion) => void;
+}) {
+  const unread = one.records_behind === 0 && one.eta_s === null;
+  const done = one.records_behind === 0 && !unread;
   return (
     <tr data-testid="followed">
       <td>
@@ -77,23 +112,32 @@ function TopicProgressRow({ one }: { one: TopicProgress }) {
           {one.topic}
         </Link>
       </td>
+      <td className={styles.optional}>
+        {rule ? (
+          <span title={rule.reason}>added by {rule.by}</span>
+        ) : (
+          <span className="t2">
+            DLQ_TOPICS: <span className="mono">{one.pattern}</span>
+          </span>
+        )}
+      </td>
       <td className={join("num", styles.optional)}>{count(one.partitions)}</td>
       <td>
         <span className={styles.progress}>
-          <Meter part={one.of ? one.read / one.of : 1} colour={done ? "var(--passed)" : "var(--warn)"} />
+          <Meter part={one.of ? one.read / one.of : unread ? 0 : 1} colour={done ? "var(--passed)" : "var(--warn)"} />
           <span className="nw">
             {count(one.read)} of {count(one.of)}
-            {!done && ` (${percent(one.read, one.of, 0)})`}
+            {!done && !unread && ` (${percent(one.read, one.of, 0)})`}
           </span>
         </span>
       </td>
-      <td className={done ? "num t3" : "num warn b"}>{count(one.records_behind)}</td>
+      <td className={done || unread ? "num t3" : "num warn b"}>{unread ? "–" : count(one.records_behind)}</td>
       <td className={join("num", styles.optional)}>
-        {done ? <span className="t3">–</span> : span(1000 * one.seconds_behind)}
+        {done || unread ? <span className="t3">–</span> : span(1000 * one.seconds_behind)}
       </td>
       <td className={join("num", styles.optional)}>
         {one.rate === null || done ? (
-          <span className="t3">{done ? "–" : "measuring"}</span>
+          <span className="t3">{done || unread ? "–" : "measuring"}</span>
         ) : (
           `${count(Math.round(one.rate))}/s`
         )}
@@ -102,10 +146,19 @@ function TopicProgressRow({ one }: { one: TopicProgress }) {
         {done ? (
           <span className="passed">up to date</span>
         ) : one.eta_s === null ? (
-          <span className="t3">not known</span>
+          <span className="t3">{unread ? "not read yet" : "not known"}</span>
         ) : (
           `≈ ${span(1000 * one.eta_s)}`
         )}
+      </td>
+      <td className="num">
+        <Button
+          small
+          barred={barred}
+          onClick={() => onAsk({ topic: one.topic, rule: rule && one.pattern === null ? "default" : "excluded" })}
+        >
+          {rule && one.pattern === null ? "Remove…" : "Exclude…"}
+        </Button>
       </td>
     </tr>
   );

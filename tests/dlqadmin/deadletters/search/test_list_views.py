@@ -266,3 +266,21 @@ def test_a_sources_record_says_where_it_was_read_and_is_nothing_to_replay(as_rea
     }
     assert (answer["original"], answer["origin_topic"], answer["key_text"]) == ("unknown", None, None)
     assert [event["kind"] for event in answer["timeline"]] == ["failed", "dead_lettered", "indexed"]
+    assert answer["has_record"]
+
+
+def test_a_failed_poll_concerns_no_record_and_is_nothing_to_replay(as_reader: APIClient) -> None:
+    """A dead letter without a record is read as one, not as a record whose bytes are unknown."""
+    context = ErrorContext(
+        record=None, original=None, stages=(Stage(StageType.TASK_POLL, "SqlSource"),), index=0,
+        exception="RetriableError: no database", exception_class="RetriableError", message="no database",
+        root_class="RetriableError", root_message="no database", attempt=2, task_id="people-0", connector="people",
+        time_of_error=NOW_MS, first_failure_time=NOW_MS - 900, elapsed_ms=900,
+    )  # fmt: skip
+    row = index_one(plain(1, encode(context, include_messages=True)))
+    answer = get(as_reader, f"{LIST}/{row.pk}")
+    assert (answer["has_record"], answer["origin_topic"], answer["source"]) == (False, None, None)
+    assert (answer["stage"], answer["connector"], answer["readable"]) == ("TASK_POLL", "people", True)
+    assert (answer["value"]["size"], answer["value"]["is_null"]) == (None, False)
+    assert {"field": "no record", "read_from": "record: null"} in answer["dialect"]["notes"]
+    assert answer["timeline"][-1]["text"] == "Indexed; the error concerns no record"

@@ -220,3 +220,22 @@ def test_an_approval_that_is_taken_back_at_the_last_moment_keeps_it_from_running
     with pytest.raises(StateConflict, match="needs the approval of a second person"):
         controls.run(replay, operator, "repaired", PLAN, NOW)
     assert states(replay) == ["planned"] * 3
+
+
+def test_a_plan_that_was_never_run_is_removed_and_leaves_an_audit_entry(operator: User) -> None:
+    replay = planned()
+    name = str(replay)
+    controls.remove(replay, operator)
+    assert not Replay.objects.exists()
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.object_id, entry.detail["title"]) == ("removed plan", name, "some")
+    assert DeadLetter.objects.count() == 3
+
+
+def test_a_replay_that_was_run_is_not_removed(operator: User) -> None:
+    replay = planned()
+    controls.run(replay, operator, "repaired", PLAN, NOW)
+    controls.cancel(replay, operator, "wrong records", NOW)
+    with pytest.raises(StateConflict, match="was run, so it can't be removed"):
+        controls.remove(replay, operator)
+    assert replay.items.count() == 3

@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.replays.items import item_states as states
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
+from dlqadmin.replays.plans import approvals
 from dlqadmin.rest.pagination import encode_cursor
 from tests.dlqadmin.conftest import person, signed_in
 from tests.dlqadmin.deadletters.letters import NOW
@@ -219,3 +220,22 @@ def test_pause_resume_rate_and_cancel_answer_with_what_they_did(as_operator: API
     assert post(as_operator, f"replays/{replay}/rate", {"rate": 2}, expect=200)["rate"] == 2
     assert post(as_operator, f"replays/{replay}/cancel", {"reason": "no"}, expect=200)["status"] == "cancelled"
     assert post(as_operator, f"replays/{replay}/pause", {}, expect=409)["status"] == 409
+
+
+def test_operators_remove_plans_and_viewers_do_not(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)
+    path = f"{API}/replays/{replay['id']}"
+    assert signed_in(person("reader", "viewer")).delete(path).status_code == 403
+    assert as_operator.delete(path).status_code == 204
+    assert as_operator.get(path).status_code == 404
+    assert as_operator.delete(path).status_code == 404
+
+
+def test_plans_that_wait_for_approval_are_listed_apart(as_operator: APIClient, operator: User, indexed: None) -> None:
+    planned(as_operator)
+    asked = Replay.objects.get(pk=planned(as_operator)["id"])
+    asked.plan = {**asked.plan, "runnable": True}
+    asked.save(update_fields=["plan"])
+    approvals.ask(asked, operator, "INC-214", asked.plan["digest"], NOW)
+    (row,) = get(as_operator, "replays", status="waits_for_approval")["results"]
+    assert (row["id"], row["reason"], row["approval"]["asked_by"]) == (asked.pk, "INC-214", "operator-1")
