@@ -46,7 +46,7 @@ def test_a_line_has_time_level_logger_and_task(capsys: pytest.CaptureFixture[str
 def test_a_json_line_is_one_object_whatever_the_message_holds(capsys: pytest.CaptureFixture[str]) -> None:
     configure(LogConfig(format=LogFormat.JSON))
     with in_task("orders", 3):
-        USER.info("two\nlines \ud800")
+        USER.info("two\nlines \u2028\x1b[31m")
     try:
         raise KeyError("k")
     except KeyError:
@@ -55,7 +55,7 @@ def test_a_json_line_is_one_object_whatever_the_message_holds(capsys: pytest.Cap
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first.pop("time"))
     assert first == {
         "level": "INFO", "logger": "my_company.transforms", "connector": "orders", "task": 3,
-        "message": "two\nlines \ud800",
+        "message": "two\nlines \u2028\x1b[31m",
     }  # fmt: skip
     assert (second["message"], second["exception"].splitlines()[-1]) == ("failed", "KeyError: 'k'")
     assert "connector" not in second
