@@ -19,6 +19,7 @@ api = [
     path("", include("dlqadmin.clusters.urls")),
     path("", include("dlqadmin.metrics.urls")),
     path("", include("dlqadmin.connectors.urls")),
+    path("", include("dlqadmin.topics.urls")),
 ]
 
 urlpatterns = [

@@ -11,11 +11,12 @@ const FEATURES = [
   "bulkfix",
   "replays",
   "connectors",
+  "topics",
   "exports",
   "audit",
   "settings",
 ];
-const SHARED = ["plan", "exporting", "disposals", "reports", "retention", "setup"]; // what several features show stands below them
+const SHARED = ["plan", "exporting", "disposals", "reports", "retention", "setup", "payload"]; // what several features show stands below them
 const SHOWN_BY = { bulkfix: "fix" }; // a bulk fix is many fixes: it shows and rehearses its sample as one is shown
 const above = (...patterns) => [
   "error",

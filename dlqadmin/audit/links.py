@@ -31,6 +31,8 @@ def href_of(entry: AuditEntry) -> str | None:
     if kind == "connector":
         connector = _TASK.sub("", name) if entry.action == "restart task" else name
         return f"/connectors/{quote(connector, safe='')}"
+    if kind == "topic":
+        return f"/topics/{quote(name, safe='')}"
     if kind in ("dead letter", "fix"):
         return _record_path(entry.detail.get("id" if kind == "dead letter" else "dead_letter"))
     return "/settings/clusters" if kind in ("cluster", "topic") else None

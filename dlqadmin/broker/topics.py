@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
@@ -129,6 +129,17 @@ def begins(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
     return _offsets(wanted, OffsetSpec.earliest())
 
 
+def offsets_at(wanted: Sequence[tuple[str, int]], times_ms: Sequence[int]) -> list[dict[tuple[str, int], int]]:
+    """Return, for each time, the first offset of each partition whose record is that old or newer.
+
+    Partitions without such a record, and unknown ones, are left out. Raises BrokerUnavailable.
+    """
+    with translated():
+        asked = [_ask_offsets(wanted, OffsetSpec.for_timestamp(moment)) for moment in times_ms] if wanted else []
+    found = [_answered_offsets(futures) for futures in asked]
+    return [{item: offset for item, offset in offsets.items() if offset >= 0} for offsets in found]
+
+
 def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
     """Return the group's committed offsets, without partitions that have none.
 
@@ -211,7 +222,7 @@ def read_to_end(
         with translated():
             consumer.assign([KafkaTopicPartition(topic, partition, start)])
             while (left := deadline - time.monotonic()) > 0:
-                for message in _next_messages(consumer, min(left, 0.5)):
+                for message in next_messages(consumer, min(left, 0.5)):
                     error = message.error()
                     if error is None:
                         yield from_kafka(message)
@@ -225,7 +236,7 @@ def read_to_end(
         consumer.close()
 
 
-def _next_messages(consumer: Consumer, timeout_s: float) -> Sequence[Message]:
+def next_messages(consumer: Consumer, timeout_s: float) -> Sequence[Message]:
     """Return the first message within the time-out and those that came with it.
 
     A `consume` of many waits out its time-out, even after the end of the partition.
@@ -268,10 +279,20 @@ def _offsets(
 ) -> dict[tuple[str, int], int]:
     if not wanted:
         return {}
-    request = {KafkaTopicPartition(*item): spec for item in wanted}
     with translated():
-        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        futures = admin().list_offsets(request, isolation_level=level, request_timeout=settings.KAFKA_TIMEOUT_S)
+        futures = _ask_offsets(wanted, spec, committed=committed)
+    return _answered_offsets(futures)
+
+
+def _ask_offsets(
+    wanted: Sequence[tuple[str, int]], spec: OffsetSpec, *, committed: bool = True
+) -> Mapping[KafkaTopicPartition, Any]:
+    request = {KafkaTopicPartition(*item): spec for item in wanted}
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    return admin().list_offsets(request, isolation_level=level, request_timeout=settings.KAFKA_TIMEOUT_S)
+
+
+def _answered_offsets(futures: Mapping[KafkaTopicPartition, Any]) -> dict[tuple[str, int], int]:
     found = {}
     for item, future in futures.items():
         with translated(), _ignore_missing():

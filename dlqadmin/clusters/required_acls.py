@@ -73,7 +73,7 @@ def required_acls(topics: Sequence[str], *, own: bool) -> list[DashboardAcl]:
             ("Read", "DescribeConfigs"),
             "topic",
             "*",
-            "Shows neighbours, size limits and end offsets of the failed topics",
+            "Shows neighbours, size limits and end offsets of the failed topics, and the records of browsed topics",
             unchecked=any_topic,
         )
     )

@@ -24,6 +24,9 @@ from engine.config.masking import MASK, mask, masked_options, unmask
 MAX_AUDITED_OPTIONS, MAX_AUDITED_VALUE = 200, 300
 NO_STORED_VALUE = f"contains {MASK}, but there is no stored value behind it. Write the real value."
 _INVALID = re.compile(r"(?P<option>[\w.\-$]+): (?P<message>.+)")
+_ADDRESS = re.compile(
+    r"(?:^|[._])(?:bootstrap\.servers|servers?|ur[il]s?|hosts?|hostname|endpoints?|address)$", re.IGNORECASE
+)
 
 Config = dict[str, str]
 
@@ -62,6 +65,7 @@ def change(
         raise ConfigurationChanged({option: [_change_text(*values)] for option, values in others.items()})
     sent = unmask(_named(name, config), stored)
     _refuse_masks(sent, stored)
+    _refuse_moved_secrets(config, sent, stored)
     if sent == stored:
         raise exceptions.ValidationError({"config": ["No option differs from the connector's configuration."]})
     made = _write_audited(user, "change connector", name, reason, stored, sent, lambda: client.configure(name, sent))
@@ -119,6 +123,15 @@ def _named(name: str, config: Mapping[str, str]) -> Config:
 def _refuse_masks(sent: Mapping[str, str], stored: Mapping[str, str]) -> None:
     if left := unresolved_masks(sent, stored):
         raise exceptions.ValidationError({name: [NO_STORED_VALUE] for name in left})
+
+
+def _refuse_moved_secrets(config: Mapping[str, str], sent: Mapping[str, str], stored: Mapping[str, str]) -> None:
+    """Raise ValidationError if stored secrets, which the person never saw, would go to an address of their choice."""
+    kept = [name for name in sent if MASK in config.get(name, "") and sent[name] == stored.get(name)]
+    moved = [name for name in sent if _ADDRESS.search(name) and sent[name] != stored.get(name)]
+    if kept and moved:
+        text = f"A stored secret is not sent to another address. Enter the secret again: {', '.join(sorted(kept))}."
+        raise exceptions.ValidationError({name: [text] for name in moved})
 
 
 def _write_audited(

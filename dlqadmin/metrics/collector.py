@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -10,6 +10,7 @@ from django.conf import settings
 
 from dlqadmin.broker import topics
 from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
+from dlqadmin.metrics.queries import task_lag
 from dlqadmin.metrics.topic_positions import Read, follow
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import from_ms
@@ -17,6 +18,7 @@ from engine.record.record import RawRecord
 
 TASK_KEY = b"status-task-"
 CONNECTOR_KEY = b"status-connector-"
+MINUTE = timedelta(minutes=1)
 
 TaskKey = tuple[str, int]
 
@@ -26,7 +28,8 @@ class StatusBatch:
     """The contents of a batch of status records. The last record of each task wins.
 
     `since` is the time of the first record of this batch with the task's last state. The state may be older
-    for the `unchanged` tasks, whose state is the same in all their records of the batch.
+    for the `unchanged` tasks, whose state is the same in all their records of the batch. `minutes` are the last
+    statuses of each minute, `zeros` the minutes of the first statuses in which all figures are zero.
     """
 
     tasks: dict[TaskKey, dict[str, Any]] = field(default_factory=dict)
@@ -34,6 +37,7 @@ class StatusBatch:
     unchanged: set[TaskKey] = field(default_factory=set)
     tasks_gone: set[TaskKey] = field(default_factory=set)
     minutes: dict[tuple[str, int, datetime], dict[str, Any]] = field(default_factory=dict)
+    zeros: dict[TaskKey, datetime] = field(default_factory=dict)
     connectors_gone: set[str] = field(default_factory=set)
 
 
@@ -87,13 +91,47 @@ def _store(found: StatusBatch) -> None:
         ],
     )
     TaskMinute.objects.bulk_create(
-        [TaskMinute(connector=c, task=t, minute=minute, metrics=m) for (c, t, minute), m in found.minutes.items()],
+        [*_first_minutes(found), *(_minute(key, status) for key, status in found.minutes.items())],
         update_conflicts=True,
         unique_fields=["connector", "task", "minute"],
-        update_fields=["metrics"],
+        update_fields=["metrics", "stage_failures", "lag"],
     )
     for connector, task in found.tasks_gone:
         TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
+
+
+def _first_minutes(found: StatusBatch) -> list[TaskMinute]:
+    """Return an empty minute before the first one of each new task that began with zeros.
+
+    Without it the records of the first minute would belong to no change between two minutes.
+    """
+    connectors = {connector for connector, _ in found.zeros}
+    known = set(TaskMinute.objects.filter(connector__in=connectors).values_list("connector", "task").distinct())
+    begins = {key: minute for key, minute in found.zeros.items() if key not in known}
+    return [TaskMinute(connector=c, task=t, minute=minute - MINUTE) for (c, t), minute in begins.items()]
+
+
+def _minute(key: tuple[str, int, datetime], status: Mapping[str, Any]) -> TaskMinute:
+    lag = task_lag(status)
+    return TaskMinute(
+        connector=key[0],
+        task=key[1],
+        minute=key[2],
+        metrics=_figures(status),
+        stage_failures=_failures_by_stage(status),
+        lag=None if lag is None else _database_integer(lag),
+    )
+
+
+def _failures_by_stage(status: Mapping[str, Any]) -> dict[str, int]:
+    """Add up the failures of the stages of each type. A task reports them by `<index>:<stage type>:<class>`."""
+    failures = status.get("stage_failures")
+    found: dict[str, int] = {}
+    for name, count in (failures if isinstance(failures, dict) else {}).items():
+        stage = str(name).split(":")[1:2]
+        if stage and (value := _database_integer(count)):
+            found[stage[0][:40]] = found.get(stage[0][:40], 0) + value
+    return found
 
 
 def _unchanged_since(found: StatusBatch) -> dict[TaskKey, datetime | None]:
@@ -129,7 +167,8 @@ def _fold_connector(found: StatusBatch, connector: str, value: bytes | None) -> 
     found.connectors_gone.add(connector)
     found.tasks = {key: status for key, status in found.tasks.items() if key[0] != connector}
     found.unchanged = {key for key in found.unchanged if key[0] != connector}
-    found.minutes = {key: figures for key, figures in found.minutes.items() if key[0] != connector}
+    found.minutes = {key: status for key, status in found.minutes.items() if key[0] != connector}
+    found.zeros = {key: minute for key, minute in found.zeros.items() if key[0] != connector}
 
 
 def _fold_task(found: StatusBatch, task: TaskKey, record: RawRecord) -> None:
@@ -149,7 +188,9 @@ def _fold_task(found: StatusBatch, task: TaskKey, record: RawRecord) -> None:
     found.tasks[task] = status
     found.tasks_gone.discard(task)
     minute = from_ms(status["time"] // 60_000 * 60_000)
-    found.minutes[(*task, minute)] = _figures(status)
+    found.minutes[(*task, minute)] = status
+    if not any(_figures(status).values()):
+        found.zeros.setdefault(task, minute)
 
 
 def _task_key(key: bytes) -> TaskKey | None:

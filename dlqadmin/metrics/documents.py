@@ -167,6 +167,35 @@ class ConnectorPipeline(Document):
     exact: bool
 
 
+class PointSeries(Document):
+    """The columns of one named figure."""
+
+    key: str
+    total: int
+    points: list[int]
+
+
+class ConnectorHistory(Document):
+    """The figures of one connector over time. The range is widened to whole columns.
+
+    - `records`: the consumed records of each column by what became of them.
+    - `failures`: failures by the type of their stage. A record that is retried can fail several times.
+    - `retries`: the retries of each column.
+    - `lag`: the lag of all tasks at the end of each column; null before it was first reported.
+
+    `exact` is false, and all columns are empty, if the query took too long.
+    """
+
+    start: Time = msgspec.field(name="from")
+    to: Time
+    bucket_ms: int
+    records: list[PointSeries]
+    failures: list[PointSeries]
+    retries: list[int]
+    lag: list[int | None]
+    exact: bool
+
+
 class DailyErrors(Document):
     """Errors of the last 24 hours and of the six days before.
 

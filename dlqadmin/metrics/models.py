@@ -44,12 +44,18 @@ class TaskSnapshot(models.Model):
 
 
 class TaskMinute(models.Model):
-    """The cumulative metrics of one task at the end of one minute."""
+    """The cumulative metrics of one task at the end of one minute.
+
+    `stage_failures` adds up the failures of all stages of a type. `lag` is null if the task did not report it.
+    Both are empty in minutes from before the upgrade that added them.
+    """
 
     connector = models.CharField(max_length=200)
     task = models.IntegerField()
     minute = models.DateTimeField()
     metrics = models.JSONField(default=dict)
+    stage_failures = models.JSONField(default=dict)
+    lag = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["connector", "task", "minute"], name="task_minute_once")]

@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.metrics import errors, heatmap, open_work, queries
-from dlqadmin.metrics.documents import Balance, ConnectorPipeline, ErrorsOverTime, Heatmap, OpenWork
+from dlqadmin.metrics import connector_history, errors, heatmap, open_work, queries
+from dlqadmin.metrics.documents import Balance, ConnectorHistory, ConnectorPipeline, ErrorsOverTime, Heatmap, OpenWork
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
@@ -70,6 +70,20 @@ class OpenWorkView(APIView):
         return Response(open_work.open_work(start, end, by))
 
 
+class ConnectorHistoryView(APIView):
+    """The figures of one connector over time."""
+
+    @extend_schema(
+        operation_id="metrics_connector",
+        parameters=[*RANGE, OpenApiParameter("connector", OpenApiTypes.STR, required=True)],
+        responses=ConnectorHistory,
+    )
+    def get(self, request: Request) -> Response:
+        """Return records, failures by stage, retries and lag by column; zeros if the connector never reported."""
+        start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
+        return Response(connector_history.history(_connector(request), start, end))
+
+
 class StagesView(APIView):
     """Records and failures by stage."""
 
@@ -80,7 +94,12 @@ class StagesView(APIView):
     )
     def get(self, request: Request) -> Response:
         """Return the stages of one connector; empty if it never reported."""
-        connector = request.query_params.get("connector")
-        if not connector or "\0" in connector:
-            raise ParameterError("connector", "must name a connector")
-        return Response(queries.stages(connector))
+        return Response(queries.stages(_connector(request)))
+
+
+def _connector(request: Request) -> str:
+    """Return the connector that the request names. Raises ParameterError."""
+    connector = request.query_params.get("connector")
+    if not connector or "\0" in connector:
+        raise ParameterError("connector", "must name a connector")
+    return connector

@@ -52,6 +52,11 @@ DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=[r".*[.-]dlq$"])
 # other dead letter topics.
 POINTER_TOPICS = environment.pointer_topics()
 
+# Topics whose records people may browse: names and regular expressions. Without an entry, every topic
+# except internal topics. A name lifts what an internal topic's ending says, but never the protection of
+# Kafka's and Connect's stores.
+BROWSE_TOPICS: list[str] = environment.patterns("BROWSE_TOPICS", env.list("BROWSE_TOPICS", default=[]))
+
 # Dead letters that failed earlier are deleted, except those that a replay or a draft refers to. 0
 # keeps all.
 RETENTION_DAYS = env.int("RETENTION_DAYS", default=0)
@@ -94,6 +99,7 @@ INSTALLED_APPS = [
     "dlqadmin.replays",
     "dlqadmin.metrics",
     "dlqadmin.connectors",
+    "dlqadmin.topics",
     "dlqadmin.exports",
     "dlqadmin.deadletters",
     "dlqadmin.accounts",

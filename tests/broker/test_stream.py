@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from engine.leases import LeaseEnd
 from tests.broker.stream import Stream, nodes
@@ -185,24 +184,6 @@ def test_a_topic_that_is_not_there_parks_the_task_until_it_is(broker: str) -> No
     stream.admin.create_topic(missing, 1, 1)
     report = stream.run_until(lambda: stream.has_committed(1))
     assert (report.end, balance(report.metrics)) == (LeaseEnd.STOPPED, (1, 1, 0, 0, 0))
-
-
-def test_a_topic_that_is_deleted_under_a_stream_is_a_failure_of_its_consumer(broker: str) -> None:
-    stream = Stream(broker, {**LINE, "errors.retry.limit": "2"})
-    stream.send([b'{"n":1}'])
-    admin, deleted = AdminClient({"bootstrap.servers": broker}), list[Any]()
-
-    def delete_once_read() -> bool:
-        if not deleted and stream.has_committed(1):
-            deleted.append(admin.delete_topics([stream.topic])[stream.topic].result(10))
-        return False
-
-    report = stream.run_until(delete_once_read)
-    assert report.end is LeaseEnd.FAILED
-    assert "Tolerance exceeded: KAFKA_CONSUME (KafkaConsumer) failed on a poll: UNKNOWN_TOPIC_OR_PART" in str(
-        report.trace
-    )
-    assert [count for name, count in report.stage_failures.items() if "KAFKA_CONSUME" in name] == [3]
 
 
 def test_a_stop_ends_a_wait_for_the_next_attempt_and_the_record_is_not_passed_by(broker: str) -> None:

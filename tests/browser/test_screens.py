@@ -14,6 +14,8 @@ SCREENS = {
     "records": "/records?from=now-1h",
     "record": "/records?stage=VALUE_CONVERTER",
     "connectors": "/connectors/usgs-to-sql",
+    "topics": "/topics",
+    "topic": "/topics/usgs.earthquakes?range=1h&partition=1&offset=100",
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "audit": "/audit",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -166,7 +167,13 @@ def get(client: httpx.Client, path: str) -> Any:
 @contextmanager
 def frozen(product: Product, command: str) -> Iterator[None]:
     """Freeze the processes of the product whose command line contains `command`."""
-    pids = [pid for pid in product.processes() if command in command_line(pid)]
+    if command == "redis-server":  # it overwrites its environment, by which the others are found
+        address = urlsplit(product.env["REDIS_URL"])
+        wanted = f"redis-server {address.hostname}:{address.port}"
+        pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        pids = [pid for pid in pids if wanted in command_line(pid)]
+    else:
+        pids = [pid for pid in product.processes() if command in command_line(pid)]
     assert pids, command
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -180,5 +187,5 @@ def frozen(product: Product, command: str) -> Iterator[None]:
 def command_line(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except FileNotFoundError:  # it ended meanwhile
+    except OSError:  # it ended meanwhile
         return ""

@@ -486,7 +486,7 @@ def _paths(template: str, ids: Ids) -> list[str]:
     if "{topic}" in template:
         row = DeadLetter.objects.order_by("pk")[0]
         return [template.format(topic=row.topic, partition=row.partition, offset=row.offset)]
-    template = template.replace("{name}", "people")
+    template = template.replace("{name}", "people").replace("{partition}", "0").replace("{offset}", "0")
     assert "{" not in template, f"{template} has a parameter that this walk does not know"
     return [template]
 

@@ -42,7 +42,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     **dict.fromkeys(
         (
             *("dead_letters_bytes", "fix_templates_list", "fixes_retrieve", "fixes_suggestions"),
-            *("selections_fields", "selections_programs"),
+            *("selections_fields", "selections_programs", "topics_record_bytes"),
         ),
         PAYLOAD_READERS,
     ),

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get } from "./client";
-import type { Attention, Balance, Errors, Heat, OpenWork, StageFlow, Summary } from "./types";
+import type { Attention, Balance, ConnectorHistory, Errors, Heat, OpenWork, StageFlow, Summary } from "./types";
 
 export type StackBy = "exception" | "group" | "stage" | "topic";
 export type WorkSplit = Exclude<StackBy, "exception">;
@@ -68,6 +68,16 @@ export function useStageFlow(connector: string | undefined) {
     queryFn: ({ signal }) =>
       get<StageFlow>("metrics/stages", new URLSearchParams({ connector: connector ?? "" }), signal),
     enabled: connector !== undefined,
+    placeholderData: keepPreviousData,
+    ...followed(POLL_MS),
+  });
+}
+
+export function useConnectorHistory(connector: string, from: string, to: string) {
+  return useQuery({
+    queryKey: ["connector-history", connector, from, to],
+    queryFn: ({ signal }) =>
+      get<ConnectorHistory>("metrics/connector", new URLSearchParams({ connector, from, to }), signal),
     placeholderData: keepPreviousData,
     ...followed(POLL_MS),
   });

@@ -518,6 +518,28 @@ export type components = {
             href: string;
         };
         /**
+         * @description The figures of one connector over time. The range is widened to whole columns.
+         *
+         *         - `records`: the consumed records of each column by what became of them.
+         *         - `failures`: failures by the type of their stage. A record that is retried can fail several times.
+         *         - `retries`: the retries of each column.
+         *         - `lag`: the lag of all tasks at the end of each column; null before it was first reported.
+         *
+         *         `exact` is false, and all columns are empty, if the query took too long.
+         */
+        ConnectorHistory: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            bucket_ms: number;
+            records: components["schemas"]["PointSeries"][];
+            failures: components["schemas"]["PointSeries"][];
+            retries: number[];
+            lag: (number | null)[];
+            exact: boolean;
+        };
+        /**
          * @description All connectors; the engine's last response if it is unreachable.
          *
          *         `nearest` lists the tasks closest to failing, in that order. `trouble` says why the engine refused
@@ -1874,6 +1896,12 @@ export type components = {
             added: string[];
             stripped: string[];
         };
+        /** @description The columns of one named figure. */
+        PointSeries: {
+            key: string;
+            total: number;
+            points: number[];
+        };
         /** @description The numbers of records by what a bulk fix does to them. */
         PreviewCounts: {
             matched: number;
@@ -2772,6 +2800,24 @@ export type components = {
             default_days: number;
             max_days: number;
         };
+        /** @description A topic. `refusal` says why its records may not be read; null if they may. */
+        TopicDetail: {
+            name: string;
+            is_dead_letter_topic: boolean;
+            refusal: string | null;
+            partitions: components["schemas"]["TopicPartitionRange"][];
+        };
+        /** @description The first topics by name that match. `count` is the number of all that match. */
+        TopicList: {
+            results: components["schemas"]["TopicRow"][];
+            count: number;
+        };
+        /** @description The offsets that Kafka keeps of one partition: from `begin` up to, and without, `end`. */
+        TopicPartitionRange: {
+            partition: number;
+            begin: number;
+            end: number;
+        };
         /**
          * @description The index's progress in a topic, in offsets.
          *
@@ -2789,6 +2835,77 @@ export type components = {
             seconds_behind: number;
             rate: number | null;
             eta_s: number | null;
+        };
+        /**
+         * @description The offsets that were written to a topic by the time of its records. The range is widened to whole columns.
+         *
+         *         Records that Kafka has deleted are not counted.
+         */
+        TopicRates: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            bucket_ms: number;
+            points: number[];
+            total: number;
+        };
+        /**
+         * @description A record of a topic. The payloads contain the first bytes.
+         *
+         *         `timestamp_type` is CREATE_TIME, LOG_APPEND_TIME or NO_TIMESTAMP_TYPE. `dead_letter` is the id of a dead letter
+         *         of this record, or of this record if it is one itself.
+         */
+        TopicRecord: {
+            partition: number;
+            offset: number;
+            timestamp: string | null;
+            timestamp_type: string;
+            key: components["schemas"]["PayloadDocument"];
+            value: components["schemas"]["PayloadDocument"];
+            header_count: number;
+            dead_letter: number | null;
+        };
+        /** @description A record of a topic with its headers. */
+        TopicRecordDetail: {
+            partition: number;
+            offset: number;
+            timestamp: string | null;
+            timestamp_type: string;
+            key: components["schemas"]["PayloadDocument"];
+            value: components["schemas"]["PayloadDocument"];
+            header_count: number;
+            dead_letter: number | null;
+            headers: components["schemas"]["HeaderDocument"][];
+        };
+        /**
+         * @description Some records of a topic, in the order in which they are to be shown, and how they were read.
+         *
+         *         `read` and `read_bytes` count the records that were read to find these. `stopped` says why reading ended: at the
+         *         `end` of what was asked for, with `found` as many as asked for, or at a limit of `records`, `bytes` or `time`.
+         *         `after` and `before` continue in both directions; null if there is nothing older or the topic is empty.
+         */
+        TopicRecords: {
+            results: components["schemas"]["TopicRecord"][];
+            read: number;
+            read_bytes: number;
+            took_ms: number;
+            /** @enum {unknown} */
+            stopped: "bytes" | "end" | "found" | "records" | "time";
+            after: string | null;
+            before: string | null;
+        };
+        /**
+         * @description A topic. `offsets` counts the offsets that Kafka keeps, an upper bound of its records; null if unknown.
+         *
+         *         `internal` says why the topic is internal according to its name; null if it is not.
+         */
+        TopicRow: {
+            name: string;
+            partitions: number;
+            offsets: number | null;
+            is_dead_letter_topic: boolean;
+            internal: string | null;
         };
         /** @description What is to become of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS. */
         TopicRuleBodyRequest: {
@@ -2996,6 +3113,7 @@ export type ConnectorConfiguration = components['schemas']['ConnectorConfigurati
 export type ConnectorCounts = components['schemas']['ConnectorCounts'];
 export type ConnectorDocument = components['schemas']['ConnectorDocument'];
 export type ConnectorEntry = components['schemas']['ConnectorEntry'];
+export type ConnectorHistory = components['schemas']['ConnectorHistory'];
 export type ConnectorList = components['schemas']['ConnectorList'];
 export type ConnectorOption = components['schemas']['ConnectorOption'];
 export type ConnectorPipeline = components['schemas']['ConnectorPipeline'];
@@ -3118,6 +3236,7 @@ export type PayloadDocument = components['schemas']['PayloadDocument'];
 export type PlaceDocument = components['schemas']['PlaceDocument'];
 export type PlanDocument = components['schemas']['PlanDocument'];
 export type PlanHeaders = components['schemas']['PlanHeaders'];
+export type PointSeries = components['schemas']['PointSeries'];
 export type PreviewCounts = components['schemas']['PreviewCounts'];
 export type PreviewWarning = components['schemas']['PreviewWarning'];
 export type Problem = components['schemas']['Problem'];
@@ -3196,7 +3315,15 @@ export type TlsDocument = components['schemas']['TlsDocument'];
 export type TokenBodyRequest = components['schemas']['TokenBodyRequest'];
 export type TokenDocument = components['schemas']['TokenDocument'];
 export type TokenListDocument = components['schemas']['TokenListDocument'];
+export type TopicDetail = components['schemas']['TopicDetail'];
+export type TopicList = components['schemas']['TopicList'];
+export type TopicPartitionRange = components['schemas']['TopicPartitionRange'];
 export type TopicProgress = components['schemas']['TopicProgress'];
+export type TopicRates = components['schemas']['TopicRates'];
+export type TopicRecord = components['schemas']['TopicRecord'];
+export type TopicRecordDetail = components['schemas']['TopicRecordDetail'];
+export type TopicRecords = components['schemas']['TopicRecords'];
+export type TopicRow = components['schemas']['TopicRow'];
 export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest'];
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
 export type TrailHealth = components['schemas']['TrailHealth'];

@@ -16,6 +16,7 @@ export type {
   CauseDocument as Cause,
   ConnectorDocument as Connector,
   ConnectorEntry,
+  ConnectorHistory,
   ConnectorList,
   CommonDocument as Common,
   DeadLetterDetail as DeadLetter,
@@ -58,6 +59,12 @@ export type {
   SummaryDocument as Summary,
   TaskDocument as Task,
   TextHealth as Behind,
+  TopicDetail,
+  TopicList,
+  TopicRates,
+  TopicRecord,
+  TopicRecordDetail,
+  TopicRecords,
 } from "./schema";
 
 export type GroupState = GroupDocument["state"];

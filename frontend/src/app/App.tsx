@@ -33,6 +33,8 @@ const Connectors = lazy(() =>
 const ConnectorEditor = lazy(() =>
   import("../features/connectors/ConnectorEditor").then((module) => ({ default: module.ConnectorEditor })),
 );
+const Topics = lazy(() => import("../features/topics/Topics").then((module) => ({ default: module.Topics })));
+const Topic = lazy(() => import("../features/topics/Topic").then((module) => ({ default: module.Topic })));
 const Exports = lazy(() => import("../features/exports/Exports").then((module) => ({ default: module.Exports })));
 const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
@@ -107,6 +109,8 @@ function SessionGate() {
           <Route path="/connectors/:name" element={<Connectors />} />
           <Route path="/connectors/:name/edit" element={<ConnectorEditor />} />
           <Route path="/new-connector" element={<ConnectorEditor />} />
+          <Route path="/topics" element={<Topics />} />
+          <Route path="/topics/:name" element={<Topic />} />
           <Route path="/exports" element={<Exports />} />
           <Route path="/audit" element={<Audit />} />
           <Route path="/profile" element={<Profile />} />

@@ -61,6 +61,14 @@ const SCREEN_SHORTCUTS: readonly ScreenShortcuts[] = [
       { keys: ["r"], action: "plan a replay of the selected records" },
     ],
   },
+  {
+    screen: "Topic",
+    path: /^\/topics\/[^/]+/,
+    rows: [
+      { keys: ["j", "k"], action: "record below and above" },
+      { keys: ["Esc"], action: "close the record" },
+    ],
+  },
   { screen: "Audit", path: /^\/audit\/?$/, rows: [{ keys: ["/"], action: "search" }] },
   { screen: "Replay", path: /^\/replays\/\d+/, rows: [{ keys: ["Space"], action: "pause or resume" }] },
 ];

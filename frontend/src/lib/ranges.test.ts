@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { boundsWords, fromInput, inputValue, isRangeEmpty, shorterRanges } from "./ranges";
+import { boundsWords, fromInput, inputValue, isRangeEmpty, shorterRanges, smallestRange } from "./ranges";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -44,4 +44,14 @@ it("an input without a time means now", () => {
 it("a range ends after it starts", () => {
   expect(isRangeEmpty({ from: "2026-11-20T10:30:00Z", to: "2026-11-20T10:30:00Z" })).toBe(true);
   expect(isRangeEmpty({ from: "now-1h", to: "now" })).toBe(false);
+});
+
+it.each([
+  ["2026-11-21T02:12:31Z", "1h"],
+  ["2026-11-21T02:12:30Z", "24h"],
+  ["2026-11-19T03:12:30Z", "7d"],
+  ["2026-11-01T03:12:30Z", "30d"],
+  ["2025-11-01T03:12:30Z", "30d"],
+])("the smallest range that contains %s is %s", (moment, range) => {
+  expect(smallestRange(moment, Date.parse("2026-11-21T03:12:30Z"))).toBe(range);
 });

@@ -17,6 +17,12 @@ export function asRange(text: string | null): Range {
   return RANGES.find((one) => one.value === text)?.value ?? "7d";
 }
 
+/** Return the smallest range that contains the moment; the largest one if none does. */
+export function smallestRange(moment: string, now: number): Range {
+  const age = now - Date.parse(moment);
+  return RANGES.find((one) => age < agoOf(one.value))?.value ?? "30d";
+}
+
 export function rangeWords(range: Range): string {
   return RANGES.find((one) => one.value === range)?.words ?? range;
 }

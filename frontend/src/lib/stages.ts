@@ -3,7 +3,9 @@ const HUES: [RegExp, string[]][] = [
   [/CONVERTER$/, ["--value-1", "--value-2"]],
   [/^(TRANSFORMATION|PROCESSOR)$/, ["--trans-1", "--trans-2"]],
 ];
-const OTHER = ["--waiting", "--unknown"];
+const OTHER = ["--other-1"];
+/** The colour of the sum of all other series. */
+export const OTHERS = "var(--others)";
 
 /** Return a stage's colour: the hue for the stage, the lightness for the group's rank in it. */
 export function stageColour(stage: string | null | undefined, rank = 0): string {
@@ -11,15 +13,24 @@ export function stageColour(stage: string | null | undefined, rank = 0): string 
   return `var(${hues[Math.min(rank, hues.length - 1)]})`;
 }
 
-/** Return a colour per item; the first item of a stage gets its main colour. */
+/**
+ * Return a colour per item. The first items of a stage get its hue, and the rest the colours that are left.
+ * Up to nine items have different colours.
+ */
 export function stageColours(items: readonly { key: string; stage?: string | null }[]): Map<string, string> {
   const ranks = new Map<string, number>();
   const colours = new Map<string, string>();
+  const left = new Set([...HUES.flatMap(([, hues]) => hues), ...OTHER].map((name) => `var(${name})`));
+  const late: string[] = [];
   for (const { key, stage } of items) {
     const rank = ranks.get(stage ?? "") ?? 0;
     ranks.set(stage ?? "", rank + 1);
-    colours.set(key, stageColour(stage, rank));
+    const colour = stageColour(stage, rank);
+    if (left.delete(colour)) colours.set(key, colour);
+    else late.push(key);
   }
+  const spare = [...left];
+  late.forEach((key, index) => colours.set(key, spare[index] ?? OTHERS));
   return colours;
 }
 

@@ -211,6 +211,16 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
   );
 }
 
+/** Room for a chart that fills the rest of its panel, at least `height` pixels. */
+export function ChartArea({ height, children }: { height: number; children: (height: number) => ReactNode }) {
+  const { ref, height: measured } = useElementSize();
+  return (
+    <div className={styles.area} style={{ minHeight: height }} ref={ref}>
+      <div className={styles.inArea}>{children(Math.max(height, Math.floor(measured)))}</div>
+    </div>
+  );
+}
+
 export function Legend({
   series,
   beside,

@@ -87,6 +87,27 @@ def test_unchanged_secrets_stay_the_stored_ones(
     assert "hush" not in str(entry.detail)
 
 
+def test_a_stored_secret_is_not_sent_to_another_address(as_operator: APIClient, engine: FakeEngine) -> None:
+    servers = "producer.override.bootstrap.servers"
+    stored = {**MASKED, servers: "kafka:9093"}
+    engine.add("c", stored)
+    engine.answer = (200, info(stored))
+    opened = shown(as_operator)
+    refused = as_operator.put(
+        C, {"config": {**opened, servers: "elsewhere:9093"}, "opened": opened, "reason": "move"}, format="json"
+    )
+    assert (refused.status_code, engine.calls) == (400, [])
+    assert "Enter the secret again: connection.url, sasl.password." in refused.content.decode()
+    entered = {
+        **opened,
+        servers: "elsewhere:9093",
+        "connection.url": "postgresql://me:new@db/x",
+        "sasl.password": "new",
+    }
+    again = as_operator.put(C, {"config": entered, "opened": opened, "reason": "move"}, format="json")
+    assert again.status_code == 200
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("connection.url", f"postgresql://me:{MASK}@elsewhere/x"), ("ssl.key.password", MASK)],

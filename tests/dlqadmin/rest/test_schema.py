@@ -29,6 +29,7 @@ from tests.dlqadmin.deadletters.letters import NST, index, letter
 
 # Signing out would end the run; exports and live events stream, which this client can't follow.
 NOT_HERE = ("/session", "/export", "/events", "/live")
+ASK_OTHERS = ("/api/v1/connector", "/api/v1/topics")  # these ask the engine and Kafka, which are not there
 HYPOTHESIS = settings(deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 JSON = st.recursive(
@@ -112,7 +113,7 @@ def test_no_request_made_from_the_description_ends_in_a_500(
     def ask(case: Any) -> None:
         response = case.call(headers=headers)
         path = f"{case.method} {case.formatted_path} {case.query} {case.body!r}"
-        assert response.status_code < 500 or (response.status_code == 503 and "/connectors/" in case.path), path
+        assert response.status_code < 500 or (response.status_code == 503 and case.path.startswith(ASK_OTHERS)), path
         if response.status_code >= 400:
             assert response.headers["content-type"] == ["application/problem+json"], path
         case.validate_response(response, checks=[response_schema_conformance, status_code_conformance])

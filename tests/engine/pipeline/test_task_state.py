@@ -12,7 +12,7 @@ from engine.reporting.metrics import Metric
 from tests.engine.pipeline.rig import STAGES
 
 
-def full(topic: str = "a-topic-named.as-they-often-are") -> TaskState:
+def full(topic: str = "a-topic.named-as-they-are") -> TaskState:
     """A state with everything in it, as long as it gets."""
     state = TaskState(9999, 10**6, 10**4, STAGES, seq=10**9)
     state.metrics = dict.fromkeys(Metric, 10**12)
@@ -54,7 +54,7 @@ def test_a_restart_forgives_errors_and_keeps_metrics_and_the_reported_mark() -> 
 
 def test_failures_by_stage_begin_anew_with_other_stages() -> None:
     stages = (*STAGES[:-1], Stage(StageType.TASK_PUT, "Other"))
-    assert again(full(), stages=stages).stage_failures == [0, 0, 0, 0]
+    assert again(full(), stages=stages).stage_failures == [0] * len(stages)
 
 
 def test_another_tasks_state_is_not_taken() -> None:

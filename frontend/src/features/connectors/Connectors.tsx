@@ -6,6 +6,7 @@ import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { SkeletonRows, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
+import { ConnectorCharts } from "./ConnectorCharts";
 import { ConnectorPanel } from "./ConnectorPanel";
 import styles from "./Connectors.module.css";
 import { Nearest } from "./Nearest";
@@ -60,6 +61,7 @@ export function Connectors() {
         {data && name === undefined && data.results.length > 0 && (
           <Nearest tasks={data.nearest} connectors={data.results} />
         )}
+        {name !== undefined && shown.length > 0 && <ConnectorCharts key={name} name={name} />}
         {shown.map((connector) => (
           <ConnectorPanel
             key={connector.name}

@@ -10,7 +10,7 @@ import styles from "./Overview.module.css";
 export function BalanceLine({ balance, error }: { balance: Balance | undefined; error: Error | null }) {
   if (!balance)
     return (
-      <Panel label="Balance">
+      <Panel label="Balance" className={styles.balance}>
         {error ? (
           <Notice title="The balance is not known">{error.message}</Notice>
         ) : (

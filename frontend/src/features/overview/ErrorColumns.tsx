@@ -5,9 +5,9 @@ import type { Errors } from "../../api/types";
 import { recordsWith, type Field } from "../../lib/filter";
 import { rangeWords } from "../../lib/ranges";
 import { inSpan, spanWords, type Span } from "../../lib/span";
-import { stageColours, shortClass } from "../../lib/stages";
+import { OTHERS, stageColours, shortClass } from "../../lib/stages";
 import { useZone } from "../../lib/zone";
-import { ColumnChart, Legend, type ColumnSeries } from "../../ui/charts";
+import { ChartArea, ColumnChart, Legend, type ColumnSeries } from "../../ui/charts";
 import { Button } from "../../ui/controls";
 import { Glyph, Notice } from "../../ui/Panel";
 import { NewestRecord } from "../setup/NewestRecord";
@@ -30,19 +30,21 @@ export function ErrorColumns({ data, by, span, onNarrow, onWiden }: Props) {
   const beside = data.week_before?.total ? { label: "a week before", points: data.week_before.points } : undefined;
   return (
     <>
-      <div style={{ padding: "8px 4px 0 8px" }}>
-        <ColumnChart
-          series={series}
-          from={Date.parse(data.from)}
-          bucketMs={data.bucket_ms}
-          height={246}
-          zone={zone}
-          label={`Errors over time, stacked by ${by}`}
-          axes
-          beside={beside}
-          onNarrow={onNarrow}
-        />
-      </div>
+      <ChartArea height={246}>
+        {(height) => (
+          <ColumnChart
+            series={series}
+            from={Date.parse(data.from)}
+            bucketMs={data.bucket_ms}
+            height={height}
+            zone={zone}
+            label={`Errors over time, stacked by ${by}`}
+            axes
+            beside={beside}
+            onNarrow={onNarrow}
+          />
+        )}
+      </ChartArea>
       <Legend series={series} beside={beside} />
     </>
   );
@@ -76,7 +78,7 @@ function toColumns(data: Errors, by: StackBy, span: Span): ColumnSeries[] {
   return keyed.map((one) => ({
     key: one.key,
     label: by === "exception" ? shortClass(one.label ?? one.key) : (one.label ?? one.key),
-    colour: one.others ? "var(--waiting)" : (colours.get(one.key) ?? "var(--waiting)"),
+    colour: one.others ? OTHERS : (colours.get(one.key) ?? OTHERS),
     total: one.total,
     points: one.points,
     ...(!one.others && one.key && { to: inSpan(recordsWith(by as Field, one.key), span) }),

@@ -160,3 +160,24 @@ it("a refresh that failed is said once", async () => {
   expect(text()?.split("It broke.")).toHaveLength(2);
   expect(text()).toContain("of 1 watched");
 });
+
+it("without a time range it shows the smallest that has a dead letter", async () => {
+  await show("by=stage");
+  await until(() => document.querySelector("[aria-label=Time] input:checked") !== null);
+  expect(document.querySelector<HTMLInputElement>("[aria-label=Time] input:checked")?.value).toBe("7d");
+  const asked = vi.mocked(fetch).mock.calls.map(([url]) => String(url));
+  expect(asked.filter((url) => url.includes("metrics/errors"))).toEqual([
+    "/api/v1/metrics/errors?from=now-7d&to=now&by=stage",
+  ]);
+});
+
+it("a dead letter of the last hour makes it the last hour, and a newer one changes nothing", async () => {
+  const [row] = (ANSWERS["dead-letters"] as { results: { failed_at: string }[] }).results;
+  const before = row!.failed_at;
+  row!.failed_at = new Date(NOW - 50 * 60_000).toISOString();
+  const client = await show("");
+  await until(() => document.querySelector("[aria-label=Time] input:checked") !== null);
+  row!.failed_at = before;
+  await act(() => client.refetchQueries());
+  expect(document.querySelector<HTMLInputElement>("[aria-label=Time] input:checked")?.value).toBe("1h");
+});

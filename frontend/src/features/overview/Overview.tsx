@@ -1,8 +1,10 @@
+import { useEffect } from "react";
 import { useSearchParams } from "react-router";
+import { useNewestDeadLetter } from "../../api/deadLetters";
 import { useAttention, useBalance, useErrorSeries, useHeat, useSummary, type StackBy } from "../../api/metrics";
 import { ago, bucket, dateMinute } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import type { Range } from "../../lib/ranges";
+import { smallestRange, type Range } from "../../lib/ranges";
 import { narrowTo, readSpan, widen } from "../../lib/span";
 import { useNow, useZone } from "../../lib/zone";
 import { Choice } from "../../ui/controls";
@@ -27,8 +29,28 @@ const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stag
   label: value,
 }));
 
-/** Shows what is wrong, what is left to repair, and what to do first. */
+/** Shows what is wrong, what is left to repair, and what to do first. Without a time range: the smallest with data. */
 export function Overview() {
+  const [params, setParams] = useSearchParams();
+  const isChosen = params.has("range") || params.has("from");
+  const { data: newest, isPending } = useNewestDeadLetter(!isChosen);
+  const moment = isChosen ? undefined : newest?.failed_at;
+  useEffect(() => {
+    // The range goes to the address, so that it does not change while somebody looks at it.
+    if (moment) setParams((before) => widen(before, smallestRange(moment, Date.now())), { replace: true });
+  }, [moment, setParams]);
+  if (isChosen || (!isPending && !moment)) return <OverviewOfRange />;
+  return (
+    <>
+      <PageHead title="Overview" note=" " />
+      <Panel>
+        <SkeletonRows rows={10} />
+      </Panel>
+    </>
+  );
+}
+
+function OverviewOfRange() {
   const [params, setParams] = useSearchParams();
   const span = readSpan(params);
   const by = STACKS.find((one) => one.value === params.get("by"))?.value ?? "group";

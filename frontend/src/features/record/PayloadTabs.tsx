@@ -1,17 +1,21 @@
 import { useState } from "react";
+import { bytesUrl } from "../../api/deadLetters";
+import { useRecordFields } from "../../api/fixes";
 import type { DeadLetter, Payload } from "../../api/types";
-import { bytes, plural } from "../../lib/format";
+import { bytes } from "../../lib/format";
 import { TabRow } from "../../ui/TabRow";
 import { Notice, Panel } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
-import { HeaderTable } from "./HeaderTable";
-import { HexView } from "./HexView";
-import { PayloadView } from "./PayloadView";
+import { HeaderTable } from "../payload/HeaderTable";
+import { PayloadView } from "../payload/PayloadView";
+import { RawBytes } from "../payload/RawBytes";
+import { MissingBytes } from "./MissingBytes";
 import styles from "./Record.module.css";
 
 /** Tabs for the value, key, headers, error and raw bytes of a dead letter. */
 export function PayloadTabs({ letter }: { letter: DeadLetter }) {
   const [tab, setTab] = useState("value");
+  const named = useRecordFields(letter.id).data?.results;
   return (
     <Panel label="Bytes" className={styles.gap}>
       <TabRow
@@ -29,9 +33,16 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
           { value: "raw", label: "Raw hex" },
         ]}
       />
-      {tab === "value" && <PayloadView letter={letter} part="value" />}
-      {tab === "key" && <PayloadView letter={letter} part="key" />}
-      {tab === "context" && <PayloadView letter={letter} part="context" />}
+      {(tab === "value" || tab === "key" || tab === "context") && (
+        <PayloadView
+          key={tab}
+          payload={letter[tab]}
+          part={tab === "context" ? "dead letter" : tab}
+          href={bytesUrl(letter.id, tab)}
+          {...(tab === "value" && named && { marks: named })}
+          missing={<MissingBytes letter={letter} part={tab} />}
+        />
+      )}
       {tab === "headers" && <HeaderTable headers={letter.headers} />}
       {tab === "error" &&
         (letter.exception?.text ? (
@@ -41,7 +52,7 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
         ) : (
           <Notice title="No trace came with this dead letter" />
         ))}
-      {tab === "raw" && <RawBytes letter={letter} />}
+      {tab === "raw" && <LetterRawBytes letter={letter} />}
     </Panel>
   );
 }
@@ -51,22 +62,12 @@ function sizeOf(payload: Payload): string {
   return payload.size === null && !payload.is_null ? "–" : bytes(payload.size);
 }
 
-function RawBytes({ letter }: { letter: DeadLetter }) {
+function LetterRawBytes({ letter }: { letter: DeadLetter }) {
   const [part, payload] = letter.value.base64
     ? (["value", letter.value] as const)
     : (["dead letter", letter.context] as const);
   if (letter.value.withheld || letter.context.withheld) return <WithheldNotice />;
   if (!payload.base64)
     return <Notice title="There are no bytes">The value is {payload.is_null ? "null" : "not kept"}.</Notice>;
-  return (
-    <>
-      <div className={styles.tools}>
-        The {part}’s bytes,{" "}
-        {payload.size !== null && payload.shown < payload.size
-          ? `the first ${bytes(payload.shown)} of ${bytes(payload.size)}`
-          : plural(payload.size ?? 0, "byte")}
-      </div>
-      <HexView base64={payload.base64} error={payload.parse_error?.byte ?? null} />
-    </>
-  );
+  return <RawBytes part={part} payload={payload} />;
 }

@@ -137,10 +137,7 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
           {letter.origin_topic && (
             <>
               , from{" "}
-              <Link
-                className="mono"
-                to={`/records?origin_topic=${encodeURIComponent(letter.origin_topic)}&origin_partition=${letter.origin_partition ?? ""}`}
-              >
+              <Link className="mono" to={originAddress(letter)} title="The record in its topic, with its neighbours">
                 {letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}
               </Link>
             </>
@@ -254,6 +251,13 @@ function RecordActions({ letter }: { letter: DeadLetter }) {
       )}
     </>
   );
+}
+
+/** The screen of the origin topic, at the record if its offset is known. */
+function originAddress({ origin_topic, origin_partition, origin_offset }: DeadLetter): string {
+  const path = `/topics/${encodeURIComponent(origin_topic ?? "")}`;
+  if (origin_partition === null || origin_offset === null) return path;
+  return `${path}?partition=${origin_partition}&offset=${origin_offset}`;
 }
 
 function CopyNameButton({ text }: { text: string }) {

@@ -3,7 +3,7 @@ import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { expect, it } from "vitest";
 import type { DeadLetter } from "../../api/types";
-import { PayloadView } from "./PayloadView";
+import { MissingBytes } from "./MissingBytes";
 import { Pipeline } from "./Pipeline";
 
 const MISSING = { size: null, is_null: false, base64: null };
@@ -33,11 +33,11 @@ async function textOf(shown: ReactNode): Promise<string | null> {
 
 it("shows that an error without a record has no origin and no value", async () => {
   expect(await textOf(<Pipeline letter={LETTER} />)).toMatch(/ORIGINno recordno position/);
-  expect(await textOf(<PayloadView letter={LETTER} part="value" />)).toContain("The error concerns no record.");
+  expect(await textOf(<MissingBytes letter={LETTER} part="value" />)).toContain("The error concerns no record.");
 });
 
 it("shows that the origin and the value of a record are not known", async () => {
   const letter = { ...LETTER, has_record: true };
   expect(await textOf(<Pipeline letter={letter} />)).toMatch(/ORIGINunknownposition unknown/);
-  expect(await textOf(<PayloadView letter={letter} part="value" />)).toContain("The dead letter does not carry it.");
+  expect(await textOf(<MissingBytes letter={letter} part="value" />)).toContain("The dead letter does not carry it.");
 });

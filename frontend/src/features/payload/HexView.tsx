@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { ascii, fromBase64, hex, hexRows, nearStart } from "../../lib/bytes";
 import { LinkButton } from "../../ui/controls";
 import { join } from "../../ui/Panel";
-import styles from "./Record.module.css";
+import styles from "./Payload.module.css";
 
 const ROWS = 64;
 

@@ -3,7 +3,7 @@ import { fromBase64, hex } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
 import { Notice } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
-import styles from "./Record.module.css";
+import styles from "./Payload.module.css";
 
 /** Headers in record order. Kafka allows duplicate names and null values. */
 export function HeaderTable({ headers }: { headers: readonly Header[] }) {

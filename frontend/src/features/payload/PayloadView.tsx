@@ -1,24 +1,36 @@
-import { useEffect, useMemo, useRef, useState } from "react";
-import { bytesUrl } from "../../api/deadLetters";
-import { useRecordFields } from "../../api/fixes";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { RecordField } from "../../api/replayTypes";
-import type { DeadLetter, ParseError, Payload } from "../../api/types";
+import type { ParseError, Payload } from "../../api/types";
 import { prettyLines, cells, fromBase64, nearStart, wrappedLines, type Cell, type Line } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { Notice } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
 import { HexRows } from "./HexView";
-import styles from "./Record.module.css";
+import styles from "./Payload.module.css";
 
 const WIDTH = 100;
 const LINES = 300;
 const NO_FIELDS: RecordField[] = [];
 
 /** A payload as text with byte offsets; the byte where parsing stopped is marked. */
-export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value" | "key" | "context" }) {
-  const payload = letter[part];
-  const named = useRecordFields(letter.id).data?.results ?? NO_FIELDS;
+export function PayloadView({
+  payload,
+  part,
+  href,
+  missing,
+  marks = NO_FIELDS,
+}: {
+  payload: Payload;
+  /** The name of the payload in sentences. */
+  part: string;
+  /** The address of all its bytes. */
+  href: string;
+  /** The reason why its bytes are unknown. */
+  missing?: ReactNode;
+  /** The fields that the error names. */
+  marks?: readonly RecordField[];
+}) {
   const [folded, setFolded] = useState(true);
   const [limit, setLimit] = useState(LINES);
   const data = useMemo(() => (payload.base64 ? fromBase64(payload.base64) : new Uint8Array()), [payload.base64]);
@@ -29,33 +41,15 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
   );
   if (payload.is_null)
     return (
-      <Notice title={`The ${part === "context" ? "dead letter" : part} is null`}>
+      <Notice title={`The ${part} is null`}>
         {part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}
       </Notice>
     );
-  if (payload.size === null && !letter.has_record)
-    return <Notice title={`There is no ${part}`}>The error concerns no record.</Notice>;
-  if (payload.size === null && letter.source)
-    return (
-      <Notice title={`There are no bytes of the ${part}`}>
-        A source connector read the record: what is known of it stands under Source record.
-      </Notice>
-    );
-  if (payload.size === null && letter.original === "forbidden")
-    return <Notice title={`The ${part} was not fetched: not allowed`}>{letter.not_allowed}</Notice>;
-  if (payload.size === null)
-    return (
-      <Notice title={`The ${part} is not known`}>
-        {letter.original === "expired"
-          ? "The dead letter only points to it, and Kafka no longer keeps it."
-          : "The dead letter does not carry it."}
-      </Notice>
-    );
+  if (payload.size === null) return missing;
   if (payload.size === 0)
     return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
   if (payload.withheld) return <WithheldNotice size={bytes(payload.size)} />;
   const error = payload.parse_error;
-  const marks = part === "value" ? named : [];
   const near = error ? nearStart(data, error.byte) : 0;
   return (
     <>
@@ -69,7 +63,7 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
         {payload.shown < payload.size && (
           <span className="warn">
             First {bytes(payload.shown)} of {bytes(payload.size)}.{" "}
-            <a href={bytesUrl(letter.id, part)} download>
+            <a href={href} download>
               All of it
             </a>
           </span>

@@ -1,0 +1,80 @@
+"""Documents of a topic's records, with content for payload readers only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.conf import settings
+
+from dlqadmin.deadletters.index.column_values import moment
+from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.payloads import SHOWN_BYTES, PayloadReader, header, payload
+from dlqadmin.rest.documents import extend
+from dlqadmin.rest.times import iso_or_none
+from dlqadmin.topics.documents import TopicRecord, TopicRecordDetail, TopicRecords
+from dlqadmin.topics.record_pages import RecordPage, positions_text
+from engine.record.record import RawRecord
+
+PREVIEW_BYTES = 512
+
+Place = tuple[int, int]  # partition and offset
+
+
+def page_document(page: RecordPage, reader: PayloadReader) -> TopicRecords:
+    """Return a page of records with the first bytes of their keys and values."""
+    letters = _dead_letters(page.records)
+    return TopicRecords(
+        results=[_document(record, reader, letters, PREVIEW_BYTES) for record in page.records],
+        read=page.scanned.read,
+        read_bytes=page.scanned.read_bytes,
+        took_ms=page.took_ms,
+        stopped=page.scanned.stopped,
+        after=positions_text(page.after) or None,
+        before=positions_text(page.before) if page.before else None,
+    )
+
+
+def record_document(record: RawRecord, reader: PayloadReader) -> TopicRecordDetail:
+    """Return a record with its headers, and the first 64 kB of its key and value."""
+    return extend(
+        TopicRecordDetail,
+        _document(record, reader, _dead_letters([record]), SHOWN_BYTES),
+        headers=[header(name, value, reader) for name, value in record.headers],
+    )
+
+
+def _document(record: RawRecord, reader: PayloadReader, letters: dict[Place, int], shown: int) -> TopicRecord:
+    return TopicRecord(
+        partition=record.partition,
+        offset=record.offset,
+        timestamp=iso_or_none(moment(record.timestamp)),
+        timestamp_type=record.timestamp_type,
+        key=payload(record.key, reader, shown),
+        value=payload(record.value, reader, shown),
+        header_count=len(record.headers),
+        dead_letter=letters.get((record.partition, record.offset)),
+    )
+
+
+def _dead_letters(records: Sequence[RawRecord]) -> dict[Place, int]:
+    """Return the ids of the newest dead letters of these records, or of these records if they are dead letters."""
+    if not records:
+        return {}
+    topic = records[0].topic
+    partition, offset = ("partition", "offset") if follows(topic) else ("origin_partition", "origin_offset")
+    by_partition: dict[int, list[int]] = {}
+    for record in records:
+        by_partition.setdefault(record.partition, []).append(record.offset)
+    found: dict[Place, int] = {}
+    for number, offsets in by_partition.items():
+        rows = DeadLetter.objects.filter(
+            **{
+                "cluster": settings.CLUSTER,
+                "topic" if follows(topic) else "origin_topic": topic,
+                partition: number,
+                f"{offset}__in": offsets,
+            }
+        )
+        found |= {(number, at): pk for at, pk in rows.order_by("id").values_list(offset, "id")}
+    return found
