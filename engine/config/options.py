@@ -271,8 +271,8 @@ def _read_family(option: Option, own: Mapping[str, str], prefix: str, problems: 
                 first = prefix + option.name.removesuffix("*") + short
                 problem = f"{first} and {prefix + name} are the same option; give them the same value"
                 problems.append((first, None, problem))
-            elif option.check and (problem := option.check(values[short])):
-                problems.append((prefix + name, str(text), problem))
+            elif option.check and (wrong := option.check(values[short])):
+                problems.append((prefix + name, HIDDEN if _is_secret(option) else str(text), wrong))
     return values
 
 
