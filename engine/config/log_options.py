@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.config.options import Option, Problem, nearest, one_of, read, valid
+from engine.config.options import Option, nearest, one_of, read, valid
 
 # The names of log4j, with which people configure Kafka Connect, and Python's own.
 LEVELS = {
@@ -23,7 +23,6 @@ LEVELS = {
     "OFF": logging.CRITICAL + 1,
 }
 _SHOWN = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
-_FAMILY = "log.level."
 
 
 class LogFormat(StrEnum):
@@ -56,6 +55,7 @@ OPTIONS: tuple[Option, ...] = (
         {},
         "The level of one logger and of the loggers below it, such as `log.level.engine.kafka=DEBUG`. The name of "
         "a logger is the name of its Python module.",
+        level_problem,
     ),
     Option(
         "log.format",
@@ -77,14 +77,10 @@ class LogConfig:
     format: LogFormat = LogFormat.TEXT
 
 
-def log_config(values: Mapping[str, Any], problems: list[Problem]) -> LogConfig:
-    """Return the configuration from parsed values; add problems of levels to `problems`."""
-    levels = {}
-    for logger, name in values["log.level.*"].items():
-        if (problem := level_problem(name)) is None:
-            levels[logger] = LEVELS[name.upper()]
-        else:
-            problems.append((_FAMILY + logger, name, problem))
+def log_config(values: Mapping[str, Any]) -> LogConfig:
+    """Return the configuration from parsed values. A level that does not exist is skipped."""
+    named = ((logger, name.upper()) for logger, name in values["log.level.*"].items())
+    levels = {logger: LEVELS[name] for logger, name in named if name in LEVELS}
     level, chosen = str(values["log.level"]).upper(), values["log.format"]
     known = LogFormat(chosen) if chosen in list(LogFormat) else LogFormat.TEXT
     return LogConfig(LEVELS.get(level, logging.INFO), levels, known)
@@ -92,5 +88,5 @@ def log_config(values: Mapping[str, Any], problems: list[Problem]) -> LogConfig:
 
 def read_log_config(props: Mapping[str, str]) -> LogConfig:
     """Return the configuration in a worker's properties. What can't be read has its default."""
-    values, problems = read(OPTIONS, {name: text for name, text in props.items() if name.startswith("log.")})
-    return log_config(values, problems)
+    values, _ = read(OPTIONS, {name: text for name, text in props.items() if name.startswith("log.")})
+    return log_config(values)

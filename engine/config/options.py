@@ -77,7 +77,7 @@ class AllowedWords:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option. `check` returns the problem of a parsed value, or None."""
+    """An option. `check` returns the problem of a parsed value, of each one in a family, or None."""
 
     name: str
     type: OptionType
@@ -271,6 +271,8 @@ def _read_family(option: Option, own: Mapping[str, str], prefix: str, problems: 
                 first = prefix + option.name.removesuffix("*") + short
                 problem = f"{first} and {prefix + name} are the same option; give them the same value"
                 problems.append((first, None, problem))
+            elif option.check and (wrong := option.check(values[short])):
+                problems.append((prefix + name, HIDDEN if _is_secret(option) else str(text), wrong))
     return values
 
 

@@ -16,7 +16,6 @@ from engine.config.options import (
     Problem,
     at_least,
     in_any_case,
-    one_of,
     read,
     unknown_option_problems,
 )
@@ -84,7 +83,7 @@ OPTIONS: tuple[Option, ...] = (
         None,
         "Kafka's name of the same option. `preparing` means `disabled` here, because leaders always write "
         "transactions.",
-        one_of("disabled", "preparing", "enabled"),
+        in_any_case("disabled", "preparing", "enabled"),
     ),
     *REST_OPTIONS,
     Option(
@@ -260,7 +259,7 @@ def read_worker(
         admin=values["admin.*"],
         spark={f"spark.{name}": value for name, value in values["spark.*"].items() if name != "master"},
         properties=written,
-        log=log_config(values, problems),
+        log=log_config(values),
         permissions=permissions,
         providers=providers,
         found=resolved,

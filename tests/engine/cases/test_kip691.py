@@ -5,6 +5,9 @@ What needs a real client is in tests/broker/test_transactions.py; what is a clai
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from confluent_kafka import KafkaError
 
@@ -18,7 +21,7 @@ from engine.errors import (
     RetriableError,
 )
 from engine.exactly_once.transaction import Transaction
-from engine.kafka.errors import transactional_class
+from engine.kafka.errors import failure_type, transactional_class
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.fakes import Clock
@@ -278,3 +281,50 @@ def test_an_error_whose_remedy_the_client_does_not_know_has_a_class_too(kind: ty
     too large batches and required acks are abortable in the KIP."""
     found = {code: transactional_class(KafkaError(getattr(KafkaError, code))) for code in codes.split()}
     assert found == dict.fromkeys(codes.split(), kind)
+
+
+# Every code of the KIP's table, as the client names it. The epoch is the produce response's; of calls, see CALLS.
+KIP = {
+    "fatal": "_AUTHENTICATION SASL_AUTHENTICATION_FAILED CLUSTER_AUTHORIZATION_FAILED UNSUPPORTED_VERSION"
+    " TRANSACTIONAL_ID_AUTHORIZATION_FAILED UNSUPPORTED_FOR_MESSAGE_FORMAT TOPIC_AUTHORIZATION_FAILED"
+    " GROUP_AUTHORIZATION_FAILED FENCED_INSTANCE_ID UNKNOWN_MEMBER_ID ILLEGAL_GENERATION PRODUCER_FENCED _FENCED"
+    " INVALID_TXN_STATE",
+    "abortable": "INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID INVALID_RECORD INVALID_REQUIRED_ACKS"
+    " NOT_ENOUGH_REPLICAS_AFTER_APPEND NOT_ENOUGH_REPLICAS RECORD_LIST_TOO_LARGE TOPIC_EXCEPTION INVALID_MSG"
+    " UNKNOWN_TOPIC_OR_PART NOT_LEADER_FOR_PARTITION REQUEST_TIMED_OUT _MSG_TIMED_OUT OUT_OF_ORDER_SEQUENCE_NUMBER",
+}
+# The codes that Kafka 4.1's producer classifies otherwise than the KIP, from some call: TransactionManager's handlers
+# and `maybeTransitionToErrorState`.
+SHIPPED = {
+    "abortable": "TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED UNKNOWN_MEMBER_ID ILLEGAL_GENERATION"
+    " FENCED_INSTANCE_ID CLUSTER_AUTHORIZATION_FAILED TRANSACTIONAL_ID_AUTHORIZATION_FAILED INVALID_TXN_STATE"
+    " UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    "fatal": "INVALID_PRODUCER_ID_MAPPING",
+    "retriable": "NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND UNKNOWN_TOPIC_OR_PART NOT_LEADER_FOR_PARTITION"
+    " REQUEST_TIMED_OUT _MSG_TIMED_OUT",
+}
+WORDS = {FatalError: "fatal", AbortableError: "abortable", RetriableError: "retriable", GenerationFenced: "fenced"}
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "differences.md"
+_ROW = re.compile(r"^\| [^|`]+ \| ([A-Z_, ]+) \| (\w+) \| (\w+) \| (\w+) \| [^|]+ \|$", re.MULTILINE)
+
+
+def by_code(classes: dict[str, str]) -> dict[str, str]:
+    return {code: word for word, codes in classes.items() for code in codes.split()}
+
+
+def test_the_page_of_differences_has_each_code_that_the_kip_or_kafka_classifies_otherwise() -> None:
+    kip, shipped = by_code(KIP), by_code(SHIPPED)
+    expected = {}
+    for code, word in kip.items():
+        ours = WORDS[transactional_class(KafkaError(getattr(KafkaError, code)))]
+        if not (word == shipped.get(code, word) == ("fatal" if ours == "fenced" else ours)):
+            expected[code] = (word, shipped.get(code, word), ours)
+    rows = _ROW.findall(PAGE.read_text())
+    documented = {code: tuple(words) for codes, *words in rows for code in codes.split(", ")}
+    assert documented == expected
+
+
+def test_the_result_of_a_write_ends_the_producer_or_aborts_as_the_kip_says() -> None:
+    for code, word in (by_code(KIP) | {"INVALID_PRODUCER_EPOCH": "abortable"}).items():
+        found = failure_type(KafkaError(getattr(KafkaError, code)))
+        assert (found is None) == (word == "fatal"), code

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from engine.config.log_options import LogConfig, LogFormat, read_log_config
+from engine.config.log_options import OPTIONS, LogConfig, LogFormat, read_log_config
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
 
@@ -37,3 +37,8 @@ def test_a_format_that_does_not_exist_is_refused() -> None:
 def test_leases_get_the_options_of_their_driver() -> None:
     worker = parse_worker({"log.level": "ERROR", "log.format": "json", "log.level.a": "INFO"})
     assert read_log_config(worker.lease_properties) == worker.log
+
+
+def test_the_page_of_options_tells_the_levels_of_one_logger() -> None:
+    valid = {option.name: option.valid_values for option in OPTIONS}
+    assert valid["log.level.*"] == valid["log.level"] == "TRACE, DEBUG, INFO, WARN, ERROR, FATAL, OFF (in any case)"

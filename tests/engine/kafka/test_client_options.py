@@ -113,3 +113,10 @@ def test_no_problem_shows_a_secret(option: str, value: str) -> None:
 def test_options_that_are_code_are_refused_by_name(option: str) -> None:
     ((name, _, message),) = client_problems("p.", {option: "x"})
     assert (name, "the client says" in message) == (f"p.{option}", False)
+
+
+def test_a_consumer_reads_only_committed_records_unless_it_is_told_otherwise() -> None:
+    """Kafka Connect's sinks read uncommitted records if `isolation.level` is unset: docs/differences.md."""
+    level = "isolation.level"
+    assert consumer_settings("g")[level] == "read_committed"
+    assert consumer_settings("g", {level: "read_uncommitted"})[level] == "read_uncommitted"

@@ -96,6 +96,13 @@ def test_a_put_that_stays_retriable_fails_the_task_as_a_whole_if_nothing_is_tole
     assert (rig.reporter.offsets, rig.count("total-record-errors"), rig.committed()) == ([0, 1], 1, 0)
 
 
+def test_a_batch_whose_records_all_failed_is_not_put() -> None:
+    """Kafka Connect puts an empty batch then: docs/differences.md."""
+    rig = Rig(rows(b"{", b"{"))
+    assert rig.run() is None
+    assert (rig.sink.puts, rig.reporter.offsets, rig.committed()) == ([], [0, 1], 2)
+
+
 def test_an_idempotent_sink_is_bisected() -> None:
     def trouble(records: Sequence[Record]) -> None:
         if any(record.value == 5 for record in records):
