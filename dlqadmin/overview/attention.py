@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 
-from dlqadmin.connectors.documents import ConnectorDocument, ErrorBudgetDocument
+from dlqadmin.connectors.documents import ConnectorDocument, ErrorBudgetDocument, ErrorLimit
 from dlqadmin.connectors.states import HELD
 from dlqadmin.deadletters.groups.summaries import GroupSummary
 from dlqadmin.deadletters.records.expiry import SOON, ExpiringTopic
@@ -94,6 +94,7 @@ def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
                     _time(task.reported_at),
                     connector_page(row.name),
                     count=max((one.used for one in (task.budget.total, task.budget.rate) if one), default=0),
+                    share=max(map(_used_share, (task.budget.total, task.budget.rate))),
                     level=int(kind == "budget_exhausted"),
                 )
 
@@ -200,6 +201,10 @@ def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
         )
     if not failed:
         yield Finding("failed_task", row.name, f"{row.name} failed", row.shown.text, since, page, failed_at=since)
+
+
+def _used_share(limit: ErrorLimit | None) -> float:
+    return limit.used / limit.limit if limit and limit.limit > 0 else 0.0
 
 
 def _limits_used(budget: ErrorBudgetDocument) -> str:

@@ -32,6 +32,7 @@ class Finding:
 
     - `subject`: names the thing that it is about. Kind and subject identify the finding.
     - `count`: records or errors behind it. A larger number is worse.
+    - `share`: the used share of a limit, from 0 to 1. It orders before `count`.
     - `level`: a higher one is worse, whatever the count.
     - `failed_at`: the time of the failure. A later failure is worse.
     - `active_at`: the last sign that it goes on. A later one is a change.
@@ -44,6 +45,7 @@ class Finding:
     at: datetime | None
     href: str
     count: int = 0
+    share: float = 0.0
     level: int = 0
     failed_at: datetime | None = None
     active_at: datetime | None = None
@@ -76,7 +78,7 @@ class Finding:
 
 def ordered(found: Iterable[Finding], now: datetime) -> list[Finding]:
     """Return the findings, worst first, then newest. Of equal ones the larger is first, in a stable order."""
-    return sorted(found, key=lambda row: (-score(row.kind, row.at, now), -row.count, row.id))
+    return sorted(found, key=lambda row: (-score(row.kind, row.at, now), -row.share, -row.count, row.id))
 
 
 def capped(found: Sequence[Finding]) -> tuple[list[Finding], int]:

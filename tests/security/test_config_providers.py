@@ -100,7 +100,7 @@ def test_each_provider_gives_its_value_to_the_task_alone(home: Path) -> None:
         assert after is not None
         assert after.value == {"by": SECRET}
         assert SECRET not in str([stage.config for stage in plan.stages])
-        assert plan.stages == shown.stages
+        assert plan.guarded_stages == shown.stages
         assert reference in str(plan.stages)
 
 

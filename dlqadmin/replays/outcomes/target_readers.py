@@ -14,7 +14,7 @@ from django.conf import settings
 
 from dlqadmin.connectors import queries as connectors
 from dlqadmin.connectors.documents import ConnectorDocument
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
@@ -50,6 +50,7 @@ class Reader(msgspec.Struct, frozen=True):
     lag: int | None = None
     dead_letters: str = ""
     elsewhere: bool = False
+    is_indexed: bool = True  # the index reads its dead letter topic
     value_converter: str = ""  # its class, if the connector's own configuration names one
     tasks: tuple[Task, ...] = ()
     gone: bool = False
@@ -73,7 +74,7 @@ class Reader(msgspec.Struct, frozen=True):
         """
         if self.dead_letters and self.elsewhere:
             return f"dead letters go to {self.dead_letters} on another cluster"
-        if self.dead_letters and not follows(self.dead_letters):
+        if self.dead_letters and not self.is_indexed:
             return f"dead letters go to {self.dead_letters}, which is not indexed"
         return ""
 
@@ -131,8 +132,9 @@ def look() -> Readers:
     """Return the connectors from the engine, or from its last good answer."""
     answer = connectors.connectors()
     figures = metrics.snapshots()
+    index = followed_topics()  # once, because it queries the database
     return Readers(
-        by_name={row.name: _reader(row, figures.get(row.name, [])) for row in answer.results},
+        by_name={row.name: _reader(row, figures.get(row.name, []), index) for row in answer.results},
         away="" if answer.reachable else f"last response {answer.as_of or 'never'}",
         heard=answer.as_of is not None,
     )
@@ -156,7 +158,7 @@ def left(where: tuple[str, int], positions: Offsets, ends: Offsets, begins: Offs
     return max(0, ends.get(where, 0) - max(positions.get(where, 0), begins.get(where, 0)))
 
 
-def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot]) -> Reader:
+def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot], index: FollowedTopics) -> Reader:
     known = {snapshot.task: snapshot.status for snapshot in figures}
     elsewhere = next((row.config[name] for name in OTHER_CLUSTER if row.config.get(name)), "")
     return Reader(
@@ -166,6 +168,7 @@ def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot]) -> Reader:
         lag=row.lag,
         dead_letters=row.dlq_topic or "",
         value_converter=row.config.get("value.converter") or "",
+        is_indexed=index.follows(row.dlq_topic or ""),
         elsewhere=elsewhere not in ("", settings.KAFKA_BOOTSTRAP_SERVERS),
         tasks=tuple(_task(task.id, task.state, known.get(task.id, {})) for task in row.tasks),
     )

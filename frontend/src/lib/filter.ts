@@ -147,9 +147,14 @@ export function recordsOf(values: Partial<Record<Field, string>>, from?: string)
   return query ? `/records?${query}` : "/records";
 }
 
-/** Return the API filter of a group's open dead letters, of all times. */
-export function openRecordsOf(group: number): string {
-  return new URLSearchParams({ group: String(group), work: "open", from: ALL_TIME, to: "now" }).toString();
+/**
+ * Return the API filter of a group's dead letters, of all times.
+ *
+ * A plan leaves out those that are not open. The filter does not say so: a frozen selection must keep matching the same
+ * records, and open records change while they are replayed.
+ */
+export function groupRecordsOf(group: number): string {
+  return new URLSearchParams({ group: String(group), from: ALL_TIME, to: "now" }).toString();
 }
 
 /** Return the clause without one value; nothing if it was the only one. */

@@ -112,7 +112,7 @@ def test_records_that_failed_again_in_a_finished_replay_are_fixed_once_more(
 
 def test_a_plan_that_was_never_run_is_removed(page: Page, keys: dict[str, set[str]]) -> None:
     steps.open_group(page, "TRANSFORMATION")
-    page.get_by_role("button", name=re.compile(r"^Replay \d+…$")).click()
+    page.get_by_role("button", name=re.compile(r"^Replay \d+ open…$")).click()
     expect(page.get_by_test_id("plan")).to_contain_text("Selection frozen", timeout=steps.PLANNED_MS)
     name = re.search(r"\d+$", page.url)
     assert name

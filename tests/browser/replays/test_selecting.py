@@ -13,7 +13,7 @@ TICK = re.compile("^Tick ")
 
 
 def test_a_range_of_ticked_records_is_planned(page: Page) -> None:
-    page.goto("/records?stage=VALUE_CONVERTER")
+    page.goto("/records?stage=VALUE_CONVERTER&work=open")
     ticks = page.get_by_role("checkbox", name=TICK)
     ticks.nth(0).click()
     ticks.nth(3).click(modifiers=["Shift"])
@@ -26,7 +26,7 @@ def test_a_range_of_ticked_records_is_planned(page: Page) -> None:
 
 
 def test_all_that_match_reach_the_server_as_a_filter_and_not_as_ids(page: Page) -> None:
-    page.goto("/records?stage=TASK_PUT")
+    page.goto("/records?stage=TASK_PUT&work=open")
     shown = page.get_by_test_id("shown")
     expect(shown).to_contain_text("Showing 100 of ")
     total = shown.inner_text().rpartition(" ")[2]

@@ -1,6 +1,6 @@
 import { useGroup } from "../../api/groups";
 import type { Regrouping } from "../../api/types";
-import { openRecordsOf, recordsWith } from "../../lib/filter";
+import { groupRecordsOf, recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
 import { shortClass } from "../../lib/stages";
@@ -74,7 +74,7 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
           )}
           {!hasTicked && <BulkFixButton key={`fix ${group.id}`} what={{ filter }} />}
           {!hasTicked && group.work.open > 0 && (
-            <ReplayButton key={`replay ${group.id}`} primary what={{ filter: openRecordsOf(group.id) }}>
+            <ReplayButton key={`replay ${group.id}`} primary what={{ filter: groupRecordsOf(group.id) }}>
               Replay {count(group.work.open)} open…
             </ReplayButton>
           )}

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import { useGroupsAct, useOpenGroups } from "../../api/groups";
 import { useMayAct } from "../../api/session";
 import type { Group } from "../../api/types";
-import { openRecordsOf, recordsOf } from "../../lib/filter";
+import { groupRecordsOf, recordsOf } from "../../lib/filter";
 import { ago, count } from "../../lib/format";
 import { ALL_TIME } from "../../lib/ranges";
 import { withSpan, type Span } from "../../lib/span";
@@ -127,7 +127,7 @@ function Row({ group, now }: { group: Group; now: number }) {
 function NextStep({ group: { id, work, all_closed } }: { group: Group }) {
   if (work.open > 0)
     return (
-      <ReplayButton hasShortcut={false} what={{ filter: openRecordsOf(id) }}>
+      <ReplayButton hasShortcut={false} what={{ filter: groupRecordsOf(id) }}>
         Replay {count(work.open)} open…
       </ReplayButton>
     );

@@ -36,8 +36,10 @@ export function Overview() {
   const { data: newest, isPending } = useNewestDeadLetter(!isChosen);
   const moment = isChosen ? undefined : newest?.failed_at;
   useEffect(() => {
+    // Somebody who went on while this screen was loading is not brought back.
+    const isLeft = window.location.pathname !== "/";
     // The range goes to the address, so that it does not change while somebody looks at it.
-    if (moment) setParams((before) => widen(before, smallestRange(moment, Date.now())), { replace: true });
+    if (moment && !isLeft) setParams((before) => widen(before, smallestRange(moment, Date.now())), { replace: true });
   }, [moment, setParams]);
   if (isChosen || (!isPending && !moment)) return <OverviewOfRange />;
   return (

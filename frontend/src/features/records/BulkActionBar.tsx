@@ -31,7 +31,7 @@ export function BulkActionBar({ ticks, rows, total, openOfAll, query }: Props) {
       <b>{ticks.all ? `All ${all} that match` : `${count(ticks.ticked.size)} ticked`}</b>
       <ReplayButton
         key={String(ticks.all)}
-        what={ticks.all ? { filter: `${query}&work=open` } : { ids: openIds }}
+        what={ticks.all ? { filter: query } : { ids: openIds }}
         barred={open === 0 ? "None of them is open" : undefined}
       >
         Replay {open === undefined ? "all" : count(open)} open…
