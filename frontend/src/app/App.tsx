@@ -12,7 +12,6 @@ import { ZoneProvider } from "../lib/zone";
 import { LoadError } from "../ui/LoadError";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { SkeletonRows, Panel } from "../ui/Panel";
-import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
 
 const Groups = lazy(() => import("../features/groups/Groups").then((module) => ({ default: module.Groups })));
@@ -40,6 +39,7 @@ const Clusters = lazy(() => import("../features/settings/Clusters").then((module
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
+const NotFound = lazy(() => import("./NotFound").then((module) => ({ default: module.NotFound })));
 
 const theme = createTheme({
   primaryColor: "blue",

@@ -61,7 +61,6 @@ export function Connectors() {
         {data && name === undefined && data.results.length > 0 && (
           <Nearest tasks={data.nearest} connectors={data.results} />
         )}
-        {name !== undefined && shown.length > 0 && <ConnectorCharts key={name} name={name} />}
         {shown.map((connector) => (
           <ConnectorPanel
             key={connector.name}
@@ -70,6 +69,7 @@ export function Connectors() {
             open={name !== undefined}
           />
         ))}
+        {name !== undefined && shown.length > 0 && <ConnectorCharts key={name} name={name} />}
       </div>
     </>
   );

@@ -8,7 +8,7 @@ import { ago, count, dateMinute, plural, span } from "../../lib/format";
 import { attentionKind } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { Button, Choice, LinkButton } from "../../ui/controls";
-import { ConfirmDialog } from "../../ui/Dialog";
+import { LazyConfirmDialog } from "../../ui/LazyConfirmDialog";
 import { SkeletonRows, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
@@ -103,8 +103,7 @@ function DismissDialog({ item, onClose }: { item: AttentionItem; onClose: () => 
   const dismiss = useDismiss(item.id);
   const ms = TIMES.find(({ value }) => value === time)?.ms ?? null;
   return (
-    <ConfirmDialog
-      open
+    <LazyConfirmDialog
       title={`Dismiss “${item.title}”`}
       inputLabel="Reason"
       required
@@ -123,7 +122,7 @@ function DismissDialog({ item, onClose }: { item: AttentionItem; onClose: () => 
         Nobody sees it in the list for this time. It comes back early if it gets worse.
       </div>
       <Choice label="Dismiss for" value={time} options={TIMES} onChange={setTime} />
-    </ConfirmDialog>
+    </LazyConfirmDialog>
   );
 }
 

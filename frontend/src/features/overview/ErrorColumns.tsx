@@ -1,3 +1,4 @@
+import { Suspense, lazy } from "react";
 import { useClusters } from "../../api/clusters";
 import { useNewestDeadLetter } from "../../api/deadLetters";
 import type { StackBy } from "../../api/metrics";
@@ -11,7 +12,9 @@ import { ChartArea, ColumnChart, Legend, type ColumnSeries } from "../../ui/char
 import { Button } from "../../ui/controls";
 import { Glyph, Notice } from "../../ui/Panel";
 import { NewestRecord } from "../setup/NewestRecord";
-import { SetupSteps } from "../setup/SetupSteps";
+
+// Shown only without any dead letter, so most first screens do not need it.
+const SetupSteps = lazy(() => import("../setup/SetupSteps").then((module) => ({ default: module.SetupSteps })));
 
 interface Props {
   data: Errors;
@@ -53,7 +56,12 @@ export function ErrorColumns({ data, by, span, onNarrow, onWiden }: Props) {
 function NoErrors({ span, onWiden }: { span: Span; onWiden: () => void }) {
   const { data: newest } = useNewestDeadLetter();
   const { data: clusters } = useClusters(newest === null);
-  if (newest === null && clusters) return <SetupSteps clusters={clusters} />;
+  if (newest === null && clusters)
+    return (
+      <Suspense>
+        <SetupSteps clusters={clusters} />
+      </Suspense>
+    );
   return (
     <Notice
       title={

@@ -11,7 +11,7 @@ import { groupState } from "../../lib/states";
 import { WORK_STATES, allWork } from "../../lib/work";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
-import { ConfirmDialog } from "../../ui/Dialog";
+import { LazyConfirmDialog } from "../../ui/LazyConfirmDialog";
 import { Chip, Notice, Panel, SkeletonRows, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 import { WorkBar } from "../../ui/WorkBar";
@@ -143,21 +143,22 @@ function ResolveGroup({ id }: { id: number }) {
       <Button barred={may.allowed ? undefined : may.reason} onClick={() => setOpen(true)}>
         Resolve…
       </Button>
-      <ConfirmDialog
-        open={isOpen}
-        title="Resolve this group"
-        inputLabel="Reason"
-        required
-        confirmLabel="Resolve"
-        busy={act.isPending}
-        error={act.error?.message ?? null}
-        onClose={() => (setOpen(false), act.reset())}
-        onConfirm={(reason) =>
-          act.mutate({ groups: [id], act: "resolve", body: { reason } }, { onSuccess: () => setOpen(false) })
-        }
-      >
-        None of its records is open or replaying. A new record with the same failure moves it back.
-      </ConfirmDialog>
+      {isOpen && (
+        <LazyConfirmDialog
+          title="Resolve this group"
+          inputLabel="Reason"
+          required
+          confirmLabel="Resolve"
+          busy={act.isPending}
+          error={act.error?.message ?? null}
+          onClose={() => (setOpen(false), act.reset())}
+          onConfirm={(reason) =>
+            act.mutate({ groups: [id], act: "resolve", body: { reason } }, { onSuccess: () => setOpen(false) })
+          }
+        >
+          None of its records is open or replaying. A new record with the same failure moves it back.
+        </LazyConfirmDialog>
+      )}
     </>
   );
 }

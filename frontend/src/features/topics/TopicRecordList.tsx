@@ -15,6 +15,8 @@ import styles from "./Topics.module.css";
 
 const SHOWN_HEX = 24;
 
+const PLACEHOLDER_HEIGHT = 800;
+
 /** The records that were read, and the chosen one. */
 export function TopicRecordList({ topic }: { topic: TopicDetail }) {
   const [params, setParams] = useSearchParams();
@@ -31,7 +33,7 @@ export function TopicRecordList({ topic }: { topic: TopicDetail }) {
   useKeys({ j: () => choose(rows[at + 1]), k: () => choose(rows[Math.max(0, at - 1)]), Escape: close });
   const open = rows[at];
   return (
-    <div className={join(styles.split, open && styles.withRecord)}>
+    <div className={join(styles.split, (open !== undefined || (!data && Boolean(chosen))) && styles.withRecord)}>
       <Panel
         label="Records"
         title={<h2>Records</h2>}
@@ -84,6 +86,12 @@ export function TopicRecordList({ topic }: { topic: TopicDetail }) {
         )}
         {data && <Continue page={data} busy={isFetching} />}
       </Panel>
+      {!data && chosen && (
+        // Keeps the list where it will be: in a narrow window the record is above it.
+        <Panel className={styles.record}>
+          <SkeletonRows rows={1} height={PLACEHOLDER_HEIGHT} />
+        </Panel>
+      )}
       {open && <TopicRecordPanel key={nameOf(open)} topic={topic.name} row={open} onClose={close} />}
     </div>
   );

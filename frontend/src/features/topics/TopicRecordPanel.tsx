@@ -46,7 +46,7 @@ export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: 
       ) : error ? (
         <LoadError title="This record could not be read" error={error} onAgain={() => void refetch()} />
       ) : (
-        <SkeletonRows rows={6} />
+        <SkeletonRows rows={1} height={800} />
       )}
     </Panel>
   );
