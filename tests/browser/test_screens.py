@@ -44,6 +44,8 @@ def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Pag
         if screen == "record":
             page.get_by_test_id("record").first.click()
             page.get_by_role("heading", name="Timeline").wait_for()
+            page.reload()  # the shifts are those of this screen alone, and no click hides some of them
+            page.get_by_role("heading", name="Timeline").wait_for()
         page.locator("[aria-busy=true]").first.wait_for(state="detached")
         page.wait_for_load_state("networkidle")
 
