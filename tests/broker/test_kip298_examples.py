@@ -38,6 +38,12 @@ def letters(broker: str) -> list[RawRecord]:
     return [one for number in range(PARTITIONS) for one in reader.read(TopicPartition(LETTERS, number))]
 
 
+def with_stores(stores: Stores) -> dict[str, str]:
+    """Return Example 3's options of key stores, with these stores. The passwords are the example's."""
+    at = "errors.dlq.producer.ssl."
+    return {f"{at}truststore.location": str(stores.trust), f"{at}keystore.location": str(stores.client)}
+
+
 @pytest.fixture
 def secure_broker(tmp_path: Path) -> Iterator[tuple[LocalBroker, Stores, str]]:
     """Another cluster: TLS with client certificates beside its plain listener; its key stores are Java's own."""
@@ -65,9 +71,12 @@ def secure_broker(tmp_path: Path) -> Iterator[tuple[LocalBroker, Stores, str]]:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_an_example_has_neither_problems_nor_warnings(number: int) -> None:
+def test_an_example_has_neither_problems_nor_warnings(number: int, tmp_path: Path) -> None:
     base = {"name": "my-connector", "topics": "t", **file_sink(Path("/out"))}
-    plan = validate({**base, **example(number)}, open_worker({"bootstrap.servers": "own:9092"}))
+    properties = {**base, **example(number)}
+    if any(name.endswith("store.location") for name in properties):
+        properties |= with_stores(Stores(tmp_path / "stores", "JKS"))
+    plan = validate(properties, open_worker({"bootstrap.servers": "own:9092"}))
     delivery = {1: None, 2: DeadLetterDelivery.DURABLE, 3: DeadLetterDelivery.BEST_EFFORT}
     assert (plan.warnings, plan.dead_letters) == ((), delivery[number])
 
@@ -109,12 +118,7 @@ def test_example_3_records_to_a_separate_secure_cluster(
     broker: str, secure_broker: tuple[LocalBroker, Stores, str], tmp_path: Path
 ) -> None:
     other, stores, address = secure_broker
-    at = "errors.dlq.producer."
-    replaced = {
-        f"{at}bootstrap.servers": address,
-        f"{at}ssl.truststore.location": str(stores.trust),
-        f"{at}ssl.keystore.location": str(stores.client),
-    }
+    replaced = {"errors.dlq.producer.bootstrap.servers": address, **with_stores(stores)}
     connector = Connector(broker, {**file_sink(tmp_path / "out"), **example(3), **replaced})
     connector.send([b"1", BROKEN, b"2"])
     report = connector.run()
