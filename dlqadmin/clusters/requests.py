@@ -6,7 +6,7 @@ from dlqadmin.rest.documents import Form
 
 
 class TopicRuleBody(Form):
-    """What is to become of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS."""
+    """The new state of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS."""
 
     rule = serializers.ChoiceField(["added", "excluded", "default"])
     reason = serializers.CharField(max_length=1000)

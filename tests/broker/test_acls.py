@@ -84,7 +84,7 @@ def test_a_connector_runs_with_the_printed_rights_and_uses_each(
 
 
 def sentence(acl: PrincipalAcl) -> re.Pattern[str]:
-    """What the engine says without the right, or without a lesser right that it implies."""
+    """The message of the engine without the right, or without a lesser right that it implies."""
     [operation] = acl.need.operations
     names = "|".join([operation, *(lesser for lesser, greater in IMPLIED_BY.items() if operation in greater)])
     noun = NOUNS.get(acl.need.kind, acl.need.kind)

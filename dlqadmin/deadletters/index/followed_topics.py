@@ -13,7 +13,7 @@ from dlqadmin.deadletters.models import TopicRule
 
 @dataclass(frozen=True, slots=True)
 class FollowedTopics:
-    """Which topics are dead letter topics, and which of them the indexer reads.
+    """The dead letter topics, and those of them that the indexer reads.
 
     `patterns` are those of DLQ_TOPICS. A rule about a topic takes precedence over them.
     """

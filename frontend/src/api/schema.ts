@@ -2907,7 +2907,7 @@ export type components = {
             is_dead_letter_topic: boolean;
             internal: string | null;
         };
-        /** @description What is to become of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS. */
+        /** @description The new state of the topic, and the reason for the audit trail. `default` leaves it to DLQ_TOPICS. */
         TopicRuleBodyRequest: {
             /**
              * @description * `added` - added
