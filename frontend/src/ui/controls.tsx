@@ -1,8 +1,11 @@
-import { Button as MantineButton, SegmentedControl, Tooltip } from "@mantine/core";
-import type { MouseEvent, ReactNode } from "react";
+import { Button as MantineButton, SegmentedControl } from "@mantine/core";
+import { Suspense, lazy, type MouseEvent, type ReactNode } from "react";
 import { Link } from "react-router";
 import styles from "./controls.module.css";
 import { join } from "./Panel";
+
+// With the code that places it a tenth of the first screen, which has no barred button for most people.
+const Tooltip = lazy(() => import("./Tooltip").then((module) => ({ default: module.Tooltip })));
 
 type Kind = "default" | "primary" | "quiet" | "danger";
 
@@ -39,18 +42,23 @@ export function Button({
     );
   }
   if (barred) {
+    const button = (
+      <MantineButton
+        className={className}
+        data-disabled
+        aria-disabled="true"
+        aria-description={barred}
+        onClick={(event) => event.preventDefault()}
+      >
+        {children}
+      </MantineButton>
+    );
     return (
-      <Tooltip label={barred} className={styles.tooltip} events={{ hover: true, focus: true, touch: true }}>
-        <MantineButton
-          className={className}
-          data-disabled
-          aria-disabled="true"
-          aria-description={barred}
-          onClick={(event) => event.preventDefault()}
-        >
-          {children}
-        </MantineButton>
-      </Tooltip>
+      <Suspense fallback={button}>
+        <Tooltip label={barred} className={styles.tooltip} events={{ hover: true, focus: true, touch: true }}>
+          {button}
+        </Tooltip>
+      </Suspense>
     );
   }
   return (
