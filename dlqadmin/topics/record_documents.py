@@ -62,7 +62,8 @@ def _dead_letters(records: Sequence[RawRecord]) -> dict[Place, int]:
     if not records:
         return {}
     topic = records[0].topic
-    partition, offset = ("partition", "offset") if follows(topic) else ("origin_partition", "origin_offset")
+    prefix = "" if follows(topic) else "origin_"
+    partition, offset = f"{prefix}partition", f"{prefix}offset"
     by_partition: dict[int, list[int]] = {}
     for record in records:
         by_partition.setdefault(record.partition, []).append(record.offset)
@@ -71,7 +72,7 @@ def _dead_letters(records: Sequence[RawRecord]) -> dict[Place, int]:
         rows = DeadLetter.objects.filter(
             **{
                 "cluster": settings.CLUSTER,
-                "topic" if follows(topic) else "origin_topic": topic,
+                f"{prefix}topic": topic,
                 partition: number,
                 f"{offset}__in": offsets,
             }

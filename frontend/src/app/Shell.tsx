@@ -14,6 +14,7 @@ import { bulkFixName, replayName } from "../lib/naming";
 import { inSpan, readSpan, withSpan, type Span } from "../lib/span";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
+import { DisposalToast } from "../features/disposals/DisposalToast";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Glyph, join } from "../ui/Panel";
 import { Logo } from "../ui/Logo";
@@ -25,9 +26,6 @@ import styles from "./Shell.module.css";
 import { StatusBanner, isIndexBehind, secondsBehind } from "./StatusBanner";
 
 // Menus and dialogs are loaded when they are opened, so that the first screen is small.
-const DisposalToast = lazy(() =>
-  import("../features/disposals/DisposalToast").then((module) => ({ default: module.DisposalToast })),
-);
 const AccountMenu = lazy(() => import("./AccountMenu").then((module) => ({ default: module.AccountMenu })));
 const KeyboardHelp = lazy(() => import("./KeyboardHelp").then((module) => ({ default: module.KeyboardHelp })));
 const CommandPalette = lazy(() => import("./CommandPalette").then((module) => ({ default: module.CommandPalette })));
@@ -64,9 +62,7 @@ export function Shell({ session, children }: { session: Session; children: React
           </main>
         </div>
       </div>
-      <Suspense>
-        <DisposalToast />
-      </Suspense>
+      <DisposalToast />
       {opened === "keys" && (
         <Suspense>
           <KeyboardHelp onClose={close} />

@@ -10,12 +10,10 @@ import { Button } from "../../ui/controls";
 import { LoadError } from "../../ui/LoadError";
 import { Notice, Panel, SkeletonRows, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
-import { TopicRecordPanel } from "./TopicRecordPanel";
+import { PLACEHOLDER_HEIGHT, TopicRecordPanel } from "./TopicRecordPanel";
 import styles from "./Topics.module.css";
 
 const SHOWN_HEX = 24;
-
-const PLACEHOLDER_HEIGHT = 800;
 
 /** The records that were read, and the chosen one. */
 export function TopicRecordList({ topic }: { topic: TopicDetail }) {

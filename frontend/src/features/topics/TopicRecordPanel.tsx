@@ -14,6 +14,8 @@ import { PayloadView } from "../payload/PayloadView";
 import { RawBytes } from "../payload/RawBytes";
 import styles from "./Topics.module.css";
 
+export const PLACEHOLDER_HEIGHT = 800; // of most records, so that nothing moves when one appears
+
 /** One record of a topic whole: value, key, headers and bytes. */
 export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: TopicRecord; onClose: () => void }) {
   const { zone } = useZone();
@@ -46,7 +48,7 @@ export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: 
       ) : error ? (
         <LoadError title="This record could not be read" error={error} onAgain={() => void refetch()} />
       ) : (
-        <SkeletonRows rows={1} height={800} />
+        <SkeletonRows rows={1} height={PLACEHOLDER_HEIGHT} />
       )}
     </Panel>
   );
