@@ -13,3 +13,11 @@ export async function until(found: () => unknown): Promise<void> {
   for (let round = 0; round < 100 && !found(); round++) await act(() => vi.advanceTimersByTimeAsync(20));
   expect(found()).toBeTruthy();
 }
+
+/** Type a text into a field, as React hears it. */
+export async function enter(field: HTMLTextAreaElement, text: string): Promise<void> {
+  await act(() => {
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value")!.set!.call(field, text);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}

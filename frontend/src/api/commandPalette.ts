@@ -43,6 +43,20 @@ export function useReplayNumbered(id: number | null) {
   });
 }
 
+/** Load the replay whose UUID is in the header dlq.replay.id of the records that it sent; null if there is none. */
+export function useReplayWithUuid(uuid: string | null) {
+  return useQuery({
+    queryKey: ["palette-replay-uuid", uuid],
+    queryFn: async ({ signal }) => {
+      const page = await get<ReplayPage>("replays", new URLSearchParams({ uuid: uuid ?? "" }), signal);
+      return page.results[0] ?? null;
+    },
+    enabled: uuid !== null,
+    retry: false,
+    staleTime: 60_000,
+  });
+}
+
 /** Load the dead letter at these coordinates, or with this origin. */
 export function useDeadLetterAt(place: Coordinates | null) {
   return useQuery({

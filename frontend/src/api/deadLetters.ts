@@ -62,13 +62,13 @@ function useTotal(
   });
 }
 
-/** Load the newest dead letter; null if none was ever indexed. */
-export function useNewestDeadLetter(wanted = true) {
+/** Load the newest dead letter that failed before `to`; null if none was indexed. */
+export function useNewestDeadLetter(wanted = true, to = "now") {
   return useQuery({
-    queryKey: ["dead-letters-newest"],
+    queryKey: ["dead-letters-newest", to],
     enabled: wanted,
     queryFn: ({ signal }) =>
-      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: ALL_TIME, limit: "1" }), signal),
+      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: ALL_TIME, to, limit: "1" }), signal),
     select: (answer) => (answer.partial ? undefined : (answer.results[0] ?? null)),
     ...followed(15_000),
   });

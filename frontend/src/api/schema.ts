@@ -7,6 +7,11 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export type components = {
     schemas: {
+        /** @description A member or header of a query that none of the searched records has, and a similar one that records have. */
+        AbsentMember: {
+            name: string;
+            similar: string | null;
+        };
         /** @description An event in the history of a group. */
         ActivityDocument: {
             /** Format: date-time */
@@ -61,6 +66,19 @@ export type components = {
         /** @description The new owner of a group; null for nobody. */
         AssignmentBodyRequest: {
             username: string | null;
+        };
+        /**
+         * @description One attempt at the record, as far as the dead letter tells it.
+         *
+         *         `topic` is null if no header names it. `due_at` is the time for which the framework scheduled the attempt.
+         */
+        AttemptDocument: {
+            number: number;
+            topic: string | null;
+            partition: number | null;
+            offset: number | null;
+            due_at: string | null;
+            failed_at: string | null;
         };
         /**
          * @description A finding, with a link to the relevant page.
@@ -385,6 +403,29 @@ export type components = {
         ConfirmDocument: {
             word: string;
         };
+        /**
+         * @description A Connect cluster of the settings.
+         *
+         *         `software` is found out from its responses: `dlqadmin` is this project's engine, `kafka_connect` is Java's. It is
+         *         null until the cluster responds. `trouble` is a sentence while it is unreachable; then its connectors are those
+         *         of its last response, at `as_of`. `has_figures`: the dashboard has the record counts and error budgets of its
+         *         tasks.
+         */
+        ConnectClusterDocument: {
+            name: string;
+            software: ("dlqadmin" | "kafka_connect") | null;
+            version: string;
+            reachable: boolean;
+            as_of: string | null;
+            trouble: string | null;
+            has_figures: boolean;
+        };
+        /** @description The state of one Connect cluster. `workers` run a connector or a task. */
+        ConnectHealth: {
+            name: string;
+            reachable: boolean;
+            workers: number;
+        };
         /** @description The result of a connection test. `detail` is the client's own message. */
         ConnectionTestAnswer: {
             reached: boolean;
@@ -399,9 +440,11 @@ export type components = {
             principal: string;
             permissions: components["schemas"]["RequiredPermission"][];
         };
-        /** @description One connector, with the age of the engine's response. */
+        /** @description One connector, with the age of its cluster's response. */
         ConnectorAnswer: {
+            cluster: string;
             name: string;
+            has_figures: boolean;
             type: string;
             kind: string;
             state: string;
@@ -442,13 +485,14 @@ export type components = {
          *         stands for the stored value.
          */
         ConnectorConfiguration: {
+            cluster: string;
             connector: string;
             config: {
                 [key: string]: string;
             };
             hidden: string[];
         };
-        /** @description The connectors by the state that the screens show. All are `unknown` if the engine does not respond. */
+        /** @description The connectors by the state that the screens show. Those of an unreachable cluster are `unknown`. */
         ConnectorCounts: {
             total: number;
             running: number;
@@ -460,7 +504,10 @@ export type components = {
             unknown: number;
         };
         /**
-         * @description One connector. Secrets in its configuration are masked.
+         * @description One connector of a Connect cluster. Secrets in its configuration are masked.
+         *
+         *         Without `has_figures` the tasks report no counts to the dashboard: `metrics`, `stages` and the tasks' error
+         *         budgets are empty, and `lag` is null. Kafka Connect's tasks never report any.
          *
          *         `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
          *         `trace` is that of the connector itself, not of a task.
@@ -472,7 +519,9 @@ export type components = {
          *         nothing. It is null without dead letters.
          */
         ConnectorDocument: {
+            cluster: string;
             name: string;
+            has_figures: boolean;
             type: string;
             kind: string;
             state: string;
@@ -497,6 +546,7 @@ export type components = {
         /**
          * @description One connector that does not run as a whole.
          *
+         *         `connector` is its name; before it is its Connect cluster and a slash, unless that is `engine`.
          *         `lag` is the number of records that wait for it. `error` is the first line of its own error or of its
          *         first failed task. `actions` are those that the signed-in person may do now.
          */
@@ -540,19 +590,21 @@ export type components = {
             exact: boolean;
         };
         /**
-         * @description All connectors; the engine's last response if it is unreachable.
+         * @description All connectors, sorted by cluster and name; the last known ones of an unreachable cluster.
          *
-         *         `nearest` lists the tasks closest to failing, in that order. `trouble` says why the engine refused
-         *         the dashboard and which setting to change. It is null if the engine is only unreachable.
+         *         `nearest` lists the tasks closest to failing, in that order.
          */
         ConnectorList: {
-            reachable: boolean;
-            as_of: string | null;
-            trouble: string | null;
+            clusters: components["schemas"]["ConnectClusterDocument"][];
             nearest: components["schemas"]["EndangeredTask"][];
             results: components["schemas"]["ConnectorDocument"][];
         };
-        /** @description An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case. */
+        /**
+         * @description An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case.
+         *
+         *         `importance` is high, medium or low, and empty if the cluster does not tell. `recommended` are at most 100 values
+         *         that the plugin recommends with this configuration. An option that is not `visible` has no effect with it.
+         */
         ConnectorOption: {
             name: string;
             type: string;
@@ -560,6 +612,9 @@ export type components = {
             default: string | null;
             doc: string;
             group: string;
+            importance: string;
+            recommended: string[];
+            visible: boolean;
             errors: string[];
         };
         /** @description The pipeline of one connector. */
@@ -569,12 +624,12 @@ export type components = {
             total_failed: number;
             exact: boolean;
         };
-        /** @description A connector class of the engine. `type` is sink, source or stream. */
+        /** @description A connector class of a cluster. `type` is sink, source or stream. */
         ConnectorPlugin: {
             class: string;
             type: string;
         };
-        /** @description The connector classes of the engine. */
+        /** @description The connector classes of a cluster. */
         ConnectorPluginList: {
             results: components["schemas"]["ConnectorPlugin"][];
         };
@@ -588,8 +643,9 @@ export type components = {
             lag: number | null;
             watched: boolean;
         };
-        /** @description The engine accepted the request; the state changes later. */
+        /** @description The cluster accepted the request; the state changes later. */
         ControlAnswer: {
+            cluster: string;
             connector: string;
             task: number | null;
             action: string;
@@ -638,6 +694,9 @@ export type components = {
          *
          *         - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
          *         - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
+         *         - `attempts`: the chain of attempts in several topics. Empty if the dead letter tells of none.
+         *         - `time_source`: the clock behind `failed_at`. With `index` the record failed at that time or before. Null if an
+         *           older version indexed the dead letter.
          */
         DeadLetterDetail: {
             id: number;
@@ -665,12 +724,14 @@ export type components = {
             readable: boolean;
             value_size: number | null;
             cluster: string;
+            time_source: ("writer" | "append" | "create" | "index") | null;
             origin_timestamp: string | null;
             /** Format: date-time */
             indexed_at: string;
             first_failure_at: string | null;
             elapsed_ms: number | null;
             attempt: number | null;
+            attempts: components["schemas"]["AttemptDocument"][];
             /** @enum {string} */
             original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
             not_allowed: string | null;
@@ -699,7 +760,8 @@ export type components = {
          *
          *         `partial` is true if a time limit ended the search. `searched` is the number of records whose bytes were read,
          *         and null if none had to be. `text_behind` is the number of dead letters that words do not find yet, and null
-         *         if the query has no words. `alternative` is a wider query, if nothing matches a key or word.
+         *         if the query has no words. `alternative` is a wider query, if nothing matches a key or word. `absent` are the
+         *         members of the query that no searched record has.
          */
         DeadLetterPage: {
             results: components["schemas"]["DeadLetterRow"][];
@@ -716,6 +778,7 @@ export type components = {
             searched: number | null;
             text_behind: number | null;
             alternative: components["schemas"]["QueryAlternative"] | null;
+            absent: components["schemas"]["AbsentMember"][];
         };
         /** @description A dead letter in a list. `withheld` is true if the reader may not see content, such as the key. */
         DeadLetterRow: {
@@ -744,16 +807,72 @@ export type components = {
             readable: boolean;
             value_size: number | null;
         };
+        /**
+         * @description A decoded key or value.
+         *
+         *         - `format` is null if no decoder fits; `attempts` says why not, for each.
+         *         - `json` is null for formats that are shown as a table only.
+         *         - `named_schema` is what the bytes name, even if it could not be fetched.
+         *         - `editable`: an edit of `json` can be encoded again.
+         */
+        DecodedDocument: {
+            /** @enum {unknown} */
+            part: "key" | "value";
+            size: number | null;
+            format: string | null;
+            json: string | null;
+            fields: components["schemas"]["DecodedFieldRow"][];
+            is_cut: boolean;
+            notes: string[];
+            attempts: components["schemas"]["DecoderReport"][];
+            named_schema: string | null;
+            schema: components["schemas"]["SchemaUse"] | null;
+            editable: boolean;
+        };
+        /** @description A field of a decoded value. `start` and `end` are its bytes, the end exclusive; null if they are in pieces. */
+        DecodedFieldRow: {
+            path: string;
+            name: string;
+            depth: number;
+            type: string;
+            text: string;
+            start: number | null;
+            end: number | null;
+        };
+        /** @description The original key or value and the person's own draft of it, decoded. Each is null if there is none. */
+        DecodedFix: {
+            original: components["schemas"]["DecodedDocument"] | null;
+            draft: components["schemas"]["DecodedDocument"] | null;
+        };
+        /** @description A decoder that was tried. `unavailable`: a later try may succeed. */
+        DecoderReport: {
+            decoder: string;
+            /** @enum {unknown} */
+            outcome: "decoded" | "not_decoded" | "unavailable";
+            reason: string;
+        };
         /** @description The reason to delete the connector, for the audit trail. */
         DeletionBodyRequest: {
             reason: string;
         };
-        /** @description The format in which the dead letter was written, and problems with reading it. */
+        /**
+         * @description The format in which the dead letter was written, and problems with reading it.
+         *
+         *         `title` is the name of the framework.
+         */
         DialectDocument: {
             name: string;
+            title: string;
             version: string;
             notes: components["schemas"]["ReadingNote"][];
             problems: string[];
+        };
+        /** @description The built-in dialects by title, the mappings, the facts that mappings can read, and the last rereads. */
+        DialectList: {
+            built_in: string[];
+            mappings: components["schemas"]["MappingSummary"][];
+            facts: components["schemas"]["FactKind"][];
+            rereads: components["schemas"]["RereadDocument"][];
         };
         /** @description The drafts to discard: those of a bulk fix, or of the records of a selection. */
         DiscardBodyRequest: {
@@ -874,6 +993,38 @@ export type components = {
             /** Format: date-time */
             at: string;
         };
+        /**
+         * @description An edit of the decoded key or value.
+         *
+         *     `subject` and `version`: encode with that version instead of the same schema.
+         */
+        EncodeBodyRequest: {
+            /**
+             * @description * `key` - key
+             *     * `value` - value
+             * @default value
+             * @enum {string}
+             */
+            part: "key" | "value";
+            json: string;
+            subject?: string | null;
+            version?: number | null;
+        };
+        /**
+         * @description The encoded edit. `base64` is null if the JSON does not fit the schema; `problems` says where.
+         *
+         *         - `identical`: the bytes are those of the original, because nothing was edited.
+         *         - `unchanged` is the number of the original's bytes that the result still has; null if it was not counted.
+         */
+        EncodedDocument: {
+            base64: string | null;
+            size: number | null;
+            original_size: number;
+            unchanged: number | null;
+            identical: boolean;
+            schema_id: string;
+            problems: components["schemas"]["ValueProblemRow"][];
+        };
         /** @description One of the tasks that are closest to failing. */
         EndangeredTask: {
             /** @enum {unknown} */
@@ -889,13 +1040,9 @@ export type components = {
             };
             errors_per_hour: number | null;
             empty_in_ms: number | null;
+            cluster: string;
             connector: string;
             task: number;
-        };
-        /** @description The state of the engine. `workers` run a connector or a task. */
-        EngineHealth: {
-            reachable: boolean;
-            workers: number;
         };
         /**
          * @description The distance of a task from failing because of errors (KIP-298, "Task Tolerance Limits").
@@ -1063,11 +1210,46 @@ export type components = {
             partial: boolean;
             took_ms: number;
         };
+        /** @description A fact and its sources, in the order in which they are tried. */
+        FactBodyRequest: {
+            fact: string;
+            sources: components["schemas"]["SourceBodyRequest"][];
+            /** @default false */
+            required: boolean;
+        };
         /** @description A field of the index that has no place of its own on the page of a record. */
         FactDocument: {
             name: string;
             label: string;
             value: string;
+        };
+        /** @description A fact that a mapping can read, with its name on screen and the forms that it allows. */
+        FactKind: {
+            fact: string;
+            label: string;
+            forms: string[];
+        };
+        /** @description The number of letters in which a fact was found. */
+        FactShare: {
+            fact: string;
+            found: number;
+        };
+        /**
+         * @description One place of a dead letter. Exactly one of `header`, `json` and `letter` is not null.
+         *
+         *         - `as`: null for the first form that the fact allows.
+         *         - `keep`: the record had the header before it failed, so a replay sends it.
+         *         - `label`: the place as a person reads it.
+         */
+        FactSourceDocument: {
+            header: string | null;
+            json: string | null;
+            letter: ("key" | "value") | null;
+            as: string | null;
+            /** @enum {unknown} */
+            pick: "first" | "last";
+            keep: boolean;
+            label: string;
         };
         /** @description A failed task, with the first line of its error. */
         FailedTask: {
@@ -1138,6 +1320,8 @@ export type components = {
             message: string;
             holes: components["schemas"]["HoleDocument"][];
             frame: string;
+            name: string;
+            origin: string;
             events: number;
         };
         /** @description Parts of a draft. Missing parts stay as they are. */
@@ -1212,6 +1396,14 @@ export type components = {
         FixSuggestionList: {
             results: components["schemas"]["FixSuggestionDocument"][];
         };
+        /** @description The value of a fact in one letter and its source, or the problem that kept it from being read. */
+        FoundFact: {
+            fact: string;
+            label: string;
+            read_from: string | null;
+            value: string | null;
+            problem: string | null;
+        };
         /** @description A frame of a stack trace. `application` is false for frames of the runtime and of libraries. */
         FrameDocument: {
             file: string;
@@ -1226,6 +1418,7 @@ export type components = {
             exception_class: string;
             stage: string;
             message: string;
+            origin: string;
             fingerprint_count: number;
             /** @enum {unknown} */
             state: "escalating" | "muted" | "new" | "ongoing" | "regressed" | "resolved";
@@ -1253,6 +1446,7 @@ export type components = {
         /**
          * @description A group with its counts in a time range.
          *
+         *         - `origin` is the connector or origin topic whose failures it has, and empty if groups do not tell them apart.
          *         - `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
          *         - `work` counts all of its dead letters in the index, whatever the time range and the filters.
          *         - `all_closed` is true if no work is left and records passed, so that the group can be resolved.
@@ -1263,6 +1457,7 @@ export type components = {
             exception_class: string;
             stage: string;
             message: string;
+            origin: string;
             fingerprint_count: number;
             /** @enum {unknown} */
             state: "escalating" | "muted" | "new" | "ongoing" | "regressed" | "resolved";
@@ -1289,7 +1484,13 @@ export type components = {
             id: number;
             title: string;
         };
-        /** @description Groups, and the number of groups on each tab. */
+        /**
+         * @description Groups, and the number of groups on each tab.
+         *
+         *         `of` is the number of matching dead letters that were looked at, and null if counters answered. Without
+         *         `exact` there may be more groups, and counts are lower bounds. `partial` is true if a time limit ended the
+         *         search.
+         */
         GroupPage: {
             results: components["schemas"]["GroupDocument"][];
             next: string | null;
@@ -1297,6 +1498,8 @@ export type components = {
             total_records: number;
             took_ms: number;
             exact: boolean;
+            of: number | null;
+            partial: boolean;
         };
         /** @description A report on a group in a time range. `decided` counts the dead letters that were set aside, by kind. */
         GroupReport: {
@@ -1424,7 +1627,7 @@ export type components = {
             index: components["schemas"]["IndexHealth"];
             indexers: components["schemas"]["IndexerHealth"][];
             broker: components["schemas"]["BrokerHealth"];
-            engine: components["schemas"]["EngineHealth"];
+            connect: components["schemas"]["ConnectHealth"][];
             connectors: components["schemas"]["ConnectorCounts"];
             tasks: components["schemas"]["TaskTotals"];
             workers: components["schemas"]["WorkerQueueHealth"][];
@@ -1493,7 +1696,8 @@ export type components = {
          * @description The topics that the index follows, its start and its progress.
          *
          *         `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
-         *         `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
+         *         `lookalikes` are topics that it does not follow, but that are named like dead letter topics. `undecoded` is the
+         *         number of values that name a schema and are not decoded yet, and `undecoded_reason` the most frequent reason.
          */
         IndexProgress: {
             reachable: boolean;
@@ -1504,6 +1708,8 @@ export type components = {
             topics: components["schemas"]["TopicProgress"][];
             lookalikes: string[];
             text: components["schemas"]["TextHealth"];
+            undecoded: number;
+            undecoded_reason: string;
         };
         /** @description The index position of one partition. */
         IndexedPartition: {
@@ -1655,6 +1861,49 @@ export type components = {
             /** Format: date-time */
             asked_at: string;
             done_at: string | null;
+        };
+        /** @description The sources of one fact, in the order in which they are tried. */
+        MappedFactDocument: {
+            fact: string;
+            required: boolean;
+            sources: components["schemas"]["FactSourceDocument"][];
+        };
+        /** @description A mapping. */
+        MappingBodyRequest: {
+            name: string;
+            topics: string[];
+            facts: components["schemas"]["FactBodyRequest"][];
+        };
+        /** @description A mapping: its name, the topics that it covers, and its facts in their usual order. */
+        MappingDocument: {
+            name: string;
+            topics: string[];
+            facts: components["schemas"]["MappedFactDocument"][];
+        };
+        /** @description A mapping with its newest version. Nobody uses it if `is_active` is false. */
+        MappingSummary: {
+            name: string;
+            version: number;
+            is_active: boolean;
+            topics: string[];
+            by: string;
+            /** Format: date-time */
+            at: string;
+        };
+        /** @description One version of a mapping, and who made it. */
+        MappingVersionDocument: {
+            version: number;
+            is_active: boolean;
+            by: string;
+            /** Format: date-time */
+            at: string;
+            reason: string;
+            mapping: components["schemas"]["MappingDocument"];
+        };
+        /** @description All versions of a mapping, the newest first. */
+        MappingVersions: {
+            name: string;
+            versions: components["schemas"]["MappingVersionDocument"][];
         };
         /** @description The number of matches. If it is not exact, it is a lower bound. */
         MatchTotal: {
@@ -1958,6 +2207,13 @@ export type components = {
             why: string;
             program: string;
         };
+        /** @description A source that a fact could be read from, the share of letters that have it, and the value in one of them. */
+        ProposalDocument: {
+            fact: string;
+            source: components["schemas"]["FactSourceDocument"];
+            share: number;
+            example: string;
+        };
         /** @description A wider query, and the number of its matches. If the count is not exact, it is a lower bound. */
         QueryAlternative: {
             query: string;
@@ -1979,22 +2235,30 @@ export type components = {
         RateBodyRequest: {
             rate: number;
         };
-        /** @description A field, and the part of the dead letter from which it was read. */
+        /** @description A mapping in YAML, read. `mapping` is null if the YAML is no mapping; `problems` says why. */
+        ReadYaml: {
+            mapping: components["schemas"]["MappingDocument"] | null;
+            problems: string[];
+        };
+        /** @description A fact, and the part of the dead letter from which it was read. A guessed fact is not stated there. */
         ReadingNote: {
             field: string;
             read_from: string;
+            value: string;
+            guessed: boolean;
         };
         /** @description The reason of an action. */
         ReasonBodyRequest: {
             /** @default  */
             reason: string;
         };
-        /** @description The number of items in a state for one reason. */
+        /** @description The number of items in a state for one reason. `remedy` says what would make an unknown outcome known. */
         ReasonCount: {
             /** @enum {string} */
             state: "planned" | "queued" | "sending" | "sent" | "passed" | "failed_again" | "unknown" | "skipped";
             reason: string;
             count: number;
+            remedy: string;
         };
         /**
          * @description A field that a record's error names, and its bytes [start, end) in the value.
@@ -2016,6 +2280,70 @@ export type components = {
         /** @description The state of Redis. */
         RedisHealth: {
             reachable: boolean;
+        };
+        /** @description The settings of a cluster's registry. `secret` is the name of an entry of SCHEMA_REGISTRY_SECRETS. */
+        RegistryBodyRequest: {
+            name: string;
+            url: string;
+            /** @default  */
+            ca_file: string;
+            /**
+             * @description * `none` - none
+             *     * `basic` - basic
+             *     * `bearer` - bearer
+             *     * `oauth` - oauth
+             * @default none
+             * @enum {string}
+             */
+            auth: "none" | "basic" | "bearer" | "oauth";
+            /** @default  */
+            user: string;
+            /** @default  */
+            secret: string;
+            /** @default  */
+            token_url: string;
+            /** @default  */
+            scope: string;
+        };
+        /**
+         * @description The registry of a cluster, without its secret.
+         *
+         *         `is_fixed`: the environment sets it, so it can't be changed here. `trouble` is the reason why it can't be used; ""
+         *         if there is none. `by` and `at` are null if the environment sets it.
+         */
+        RegistryDocument: {
+            cluster: string;
+            name: string;
+            url: string;
+            ca_file: string;
+            /** @enum {unknown} */
+            auth: "basic" | "bearer" | "none" | "oauth";
+            user: string;
+            secret: string;
+            token_url: string;
+            scope: string;
+            is_fixed: boolean;
+            trouble: string;
+            by: string | null;
+            at: string | null;
+        };
+        /**
+         * @description The registries by cluster.
+         *
+         *         `clusters` are the names of all clusters, the own one first. `secrets` are the names of the secrets that a registry
+         *         may refer to.
+         */
+        RegistryList: {
+            results: components["schemas"]["RegistryDocument"][];
+            clusters: string[];
+            secrets: string[];
+        };
+        /** @description The result of a connection test. `verdict` is a sentence. */
+        RegistryTestAnswer: {
+            reached: boolean;
+            verdict: string;
+            subjects: number;
+            took_ms: number;
         };
         /** @description A merge or a split. */
         RegroupingDocument: {
@@ -2144,6 +2472,7 @@ export type components = {
         /** @description A replay with its plan. It is null while the plan is made. */
         ReplayDocument: {
             id: number;
+            uuid: string;
             title: string;
             /** @enum {string} */
             status: "planning" | "planned" | "running" | "paused" | "cancelled" | "watching" | "done";
@@ -2243,6 +2572,7 @@ export type components = {
         /** @description A replay after an action, with the action's message. */
         ReplaySaid: {
             id: number;
+            uuid: string;
             title: string;
             /** @enum {string} */
             status: "planning" | "planned" | "running" | "paused" | "cancelled" | "watching" | "done";
@@ -2291,11 +2621,13 @@ export type components = {
          * @description A replay with its options and its counts.
          *
          *         - `canary`: null if no step of a canary is in progress. `resuming` then is "", else what resuming would do.
+         *         - `uuid`: the value of the header `dlq.replay.id` of the records that it sends.
          *         - `watching`: the readers whose outcomes count.
          *         - `chunks`: the number of committed transactions.
          */
         ReplaySummary: {
             id: number;
+            uuid: string;
             title: string;
             /** @enum {string} */
             status: "planning" | "planned" | "running" | "paused" | "cancelled" | "watching" | "done";
@@ -2375,6 +2707,25 @@ export type components = {
             note: string;
             command: string;
         };
+        /** @description A topic to read again from its start. */
+        RereadBodyRequest: {
+            reason: string;
+            topic: string;
+        };
+        /** @description A topic that is read again. `total` counts offsets, so it can exceed the records. */
+        RereadDocument: {
+            topic: string;
+            /** @enum {unknown} */
+            state: "done" | "failed" | "running";
+            by: string;
+            /** Format: date-time */
+            started_at: string;
+            done_at: string | null;
+            read: number;
+            written: number;
+            total: number;
+            trouble: string;
+        };
         /** @description The resolvable groups of a replay. */
         ResolvableDocument: {
             results: components["schemas"]["ResolvableGroup"][];
@@ -2384,6 +2735,12 @@ export type components = {
             id: number;
             title: string;
             count: number;
+        };
+        /** @description The operator's reason, and whether only failed parts restart: the connector and its failed tasks. */
+        RestartBodyRequest: {
+            reason?: string;
+            /** @default false */
+            only_failed: boolean;
         };
         /** @description The selection to restore, and the reason. */
         RestoreBodyRequest: {
@@ -2424,6 +2781,18 @@ export type components = {
             mechanism: string;
             username: string | null;
         };
+        /**
+         * @description A new version of a mapping.
+         *
+         *     `opened` is the version that the person saw before, or null if there was none. `reread` are the topics to read
+         *     again with it.
+         */
+        SaveBodyRequest: {
+            mapping: components["schemas"]["MappingBodyRequest"];
+            opened: number | null;
+            reread?: string[];
+            reason: string;
+        };
         /** @description The body that creates or changes a saved search. */
         SavedSearchBodyRequest: {
             name: string;
@@ -2450,6 +2819,30 @@ export type components = {
         SchedulerHealth: {
             alive: boolean;
             seen_at: string | null;
+        };
+        /**
+         * @description The schema of a decoded value.
+         *
+         *         - `subject` and `version` are null if the registry no longer lists them. `versions` are all of the subject.
+         *         - `compatibility` is "" if the registry does not tell it.
+         *         - `place` says where the message names the schema, and `prefix_bytes` how long its prefix is.
+         *         - `takes_versions`: an edit can be encoded with another version. Only Confluent's prefix can name another schema.
+         */
+        SchemaUse: {
+            registry: string;
+            /** @enum {unknown} */
+            type: "AVRO" | "JSON" | "PROTOBUF";
+            id: string;
+            type_name: string;
+            subject: string | null;
+            version: number | null;
+            versions: number[];
+            compatibility: string;
+            text: string;
+            references: string[];
+            place: string;
+            prefix_bytes: number;
+            takes_versions: boolean;
         };
         /** @description The records to freeze: ticked records, or the query string of a list. */
         SelectionBodyRequest: {
@@ -2595,6 +2988,27 @@ export type components = {
             text: string;
             replays: number[];
         };
+        /** @description One place of a dead letter: exactly one of `header`, `json` and `letter`. */
+        SourceBodyRequest: {
+            header?: string | null;
+            json?: string | null;
+            /**
+             * @description * `key` - key
+             *     * `value` - value
+             * @enum {string|null}
+             */
+            letter?: "key" | "value" | null;
+            /**
+             * @description * `first` - first
+             *     * `last` - last
+             * @default first
+             * @enum {string}
+             */
+            pick: "first" | "last";
+            /** @default false */
+            keep: boolean;
+            as?: string | null;
+        };
         /** @description The coordinates of a record that did not come from Kafka. */
         SourceDocument: {
             partition: components["schemas"]["NamedText"][];
@@ -2653,7 +3067,7 @@ export type components = {
          * @description The status strip of the overview.
          *
          *         `held` are the paused and stopped connectors. `waiting` are connectors without a worker or tasks, and
-         *         all connectors of an engine that does not respond.
+         *         all connectors of a Connect cluster that does not respond.
          */
         StatusStrip: {
             failed_tasks: number;
@@ -2680,7 +3094,11 @@ export type components = {
             muted: number;
             resolved: number;
         };
-        /** @description A target topic: its records and its readers. */
+        /**
+         * @description A target topic: its records and its readers.
+         *
+         *         `retry_topics` are the topic's own retry topics, by their names and in the order of retries.
+         */
         TargetDocument: {
             topic: string;
             exists: boolean;
@@ -2690,6 +3108,7 @@ export type components = {
             watched: components["schemas"]["WatchedDocument"][];
             also_read_by: string[];
             groups: components["schemas"]["ConsumerGroupDocument"][];
+            retry_topics: string[];
         };
         /** @description The tasks of a connector by state. `unassigned` tasks wait for a worker. */
         TaskCounts: {
@@ -2733,7 +3152,7 @@ export type components = {
             parked_reason: string | null;
             reported_at: string | null;
         };
-        /** @description The tasks of all connectors by state. All are `unknown` if the engine does not respond. */
+        /** @description The tasks of all connectors by state. Those of an unreachable cluster are `unknown`. */
         TaskTotals: {
             total: number;
             running: number;
@@ -2819,7 +3238,7 @@ export type components = {
             end: number;
         };
         /**
-         * @description The index's progress in a topic, in offsets.
+         * @description The index's progress in a topic, in offsets. `reading` is null if the index has no dead letter of the topic.
          *
          *         `rate` is offsets per second, and null until two samples exist. `eta_s` is null if it is not known, or if no
          *         indexer has read the topic yet. `pattern` is the one of DLQ_TOPICS that matches the
@@ -2835,6 +3254,7 @@ export type components = {
             seconds_behind: number;
             rate: number | null;
             eta_s: number | null;
+            reading: components["schemas"]["TopicReading"] | null;
         };
         /**
          * @description The offsets that were written to a topic by the time of its records. The range is widened to whole columns.
@@ -2849,6 +3269,12 @@ export type components = {
             bucket_ms: number;
             points: number[];
             total: number;
+        };
+        /** @description The most frequent dialect among the newest `of` dead letters of a topic, and the number of unreadable ones. */
+        TopicReading: {
+            dialect: string;
+            of: number;
+            unreadable: number;
         };
         /**
          * @description A record of a topic. The payloads contain the first bytes.
@@ -2941,6 +3367,50 @@ export type components = {
             here: number;
             elsewhere: number;
         };
+        /**
+         * @description One letter of a try-out, with its own bytes and the facts that the mapping reads from it.
+         *
+         *         `missing` says why the mapping does not read it; it is empty if it does. `before` is the dialect that reads the
+         *         letter without the mapping.
+         */
+        TriedLetter: {
+            index: number;
+            partition: number;
+            offset: number;
+            before: string;
+            missing: string;
+            facts: components["schemas"]["FoundFact"][];
+            value: components["schemas"]["PayloadDocument"];
+            headers: components["schemas"]["HeaderDocument"][];
+            original_value: components["schemas"]["PayloadDocument"] | null;
+        };
+        /** @description A topic, the mapping to try on its newest letters, and the position of the letter to show. */
+        TryBodyRequest: {
+            topic: string;
+            mapping: components["schemas"]["MappingBodyRequest"];
+            /** @default 0 */
+            letter: number;
+        };
+        /**
+         * @description The newest letters of a topic, read with a mapping that is not saved.
+         *
+         *         - `problems` are the mistakes of the mapping. With any, no letter was read.
+         *         - `read_before` counts the letters that are readable without this mapping.
+         *         - `groups` counts the different failures among the letters that were read.
+         *         - `letter` is null if the topic has no letters.
+         */
+        TryOut: {
+            letters: number;
+            read: number;
+            read_before: number;
+            groups: number;
+            reasons: components["schemas"]["UnreadReason"][];
+            shares: components["schemas"]["FactShare"][];
+            proposals: components["schemas"]["ProposalDocument"][];
+            problems: string[];
+            letter: components["schemas"]["TriedLetter"] | null;
+            took_ms: number;
+        };
         /** @description The unfinished records to select, and the reason to cancel a paused replay. */
         UnfinishedBodyRequest: {
             /** @default  */
@@ -2974,6 +3444,12 @@ export type components = {
             text: string;
             href: string;
         };
+        /** @description A reason why letters were not read, their number, and the position of the first of them among those tried. */
+        UnreadReason: {
+            reason: string;
+            letters: number;
+            first: number;
+        };
         /** @description Groups that need a decision. */
         UnresolvedGroups: {
             count: number;
@@ -2986,6 +3462,11 @@ export type components = {
                 [key: string]: string;
             };
             connector?: string | null;
+        };
+        /** @description A place in the JSON that does not fit the schema. `path` is "" for all of it. */
+        ValueProblemRow: {
+            path: string;
+            message: string;
         };
         /** @description A connector whose outcome counts. */
         WatchedDocument: {
@@ -3062,6 +3543,10 @@ export type components = {
             silent: string[];
             seen_at: string | null;
         };
+        /** @description A mapping in YAML. */
+        YamlBodyRequest: {
+            yaml: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -3069,6 +3554,7 @@ export type components = {
     headers: never;
     pathItems: never;
 };
+export type AbsentMember = components['schemas']['AbsentMember'];
 export type ActivityDocument = components['schemas']['ActivityDocument'];
 export type AfterDocument = components['schemas']['AfterDocument'];
 export type ApprovalDocument = components['schemas']['ApprovalDocument'];
@@ -3076,6 +3562,7 @@ export type ApprovalHealth = components['schemas']['ApprovalHealth'];
 export type ApproveBodyRequest = components['schemas']['ApproveBodyRequest'];
 export type AskBodyRequest = components['schemas']['AskBodyRequest'];
 export type AssignmentBodyRequest = components['schemas']['AssignmentBodyRequest'];
+export type AttemptDocument = components['schemas']['AttemptDocument'];
 export type AttentionItem = components['schemas']['AttentionItem'];
 export type AttentionItems = components['schemas']['AttentionItems'];
 export type AuditDocument = components['schemas']['AuditDocument'];
@@ -3106,6 +3593,8 @@ export type CommonDocument = components['schemas']['CommonDocument'];
 export type ConfigBodyRequest = components['schemas']['ConfigBodyRequest'];
 export type ConfigValidation = components['schemas']['ConfigValidation'];
 export type ConfirmDocument = components['schemas']['ConfirmDocument'];
+export type ConnectClusterDocument = components['schemas']['ConnectClusterDocument'];
+export type ConnectHealth = components['schemas']['ConnectHealth'];
 export type ConnectionTestAnswer = components['schemas']['ConnectionTestAnswer'];
 export type ConnectorAnswer = components['schemas']['ConnectorAnswer'];
 export type ConnectorBalance = components['schemas']['ConnectorBalance'];
@@ -3130,8 +3619,13 @@ export type DeadLetterDetail = components['schemas']['DeadLetterDetail'];
 export type DeadLetterMatch = components['schemas']['DeadLetterMatch'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLetterRow = components['schemas']['DeadLetterRow'];
+export type DecodedDocument = components['schemas']['DecodedDocument'];
+export type DecodedFieldRow = components['schemas']['DecodedFieldRow'];
+export type DecodedFix = components['schemas']['DecodedFix'];
+export type DecoderReport = components['schemas']['DecoderReport'];
 export type DeletionBodyRequest = components['schemas']['DeletionBodyRequest'];
 export type DialectDocument = components['schemas']['DialectDocument'];
+export type DialectList = components['schemas']['DialectList'];
 export type DiscardBodyRequest = components['schemas']['DiscardBodyRequest'];
 export type DiscardedDrafts = components['schemas']['DiscardedDrafts'];
 export type DismissalBodyRequest = components['schemas']['DismissalBodyRequest'];
@@ -3143,8 +3637,9 @@ export type DisposalDocument = components['schemas']['DisposalDocument'];
 export type DraftDocument = components['schemas']['DraftDocument'];
 export type EarlierOutcome = components['schemas']['EarlierOutcome'];
 export type EarlierReplay = components['schemas']['EarlierReplay'];
+export type EncodeBodyRequest = components['schemas']['EncodeBodyRequest'];
+export type EncodedDocument = components['schemas']['EncodedDocument'];
 export type EndangeredTask = components['schemas']['EndangeredTask'];
-export type EngineHealth = components['schemas']['EngineHealth'];
 export type ErrorBudgetDocument = components['schemas']['ErrorBudgetDocument'];
 export type ErrorLimit = components['schemas']['ErrorLimit'];
 export type ErrorSeries = components['schemas']['ErrorSeries'];
@@ -3157,7 +3652,11 @@ export type ExportDocument = components['schemas']['ExportDocument'];
 export type ExportPage = components['schemas']['ExportPage'];
 export type FacetValue = components['schemas']['FacetValue'];
 export type FacetsDocument = components['schemas']['FacetsDocument'];
+export type FactBodyRequest = components['schemas']['FactBodyRequest'];
 export type FactDocument = components['schemas']['FactDocument'];
+export type FactKind = components['schemas']['FactKind'];
+export type FactShare = components['schemas']['FactShare'];
+export type FactSourceDocument = components['schemas']['FactSourceDocument'];
 export type FailedTask = components['schemas']['FailedTask'];
 export type FailingTopics = components['schemas']['FailingTopics'];
 export type FailureChart = components['schemas']['FailureChart'];
@@ -3173,6 +3672,7 @@ export type FixProgramList = components['schemas']['FixProgramList'];
 export type FixRow = components['schemas']['FixRow'];
 export type FixSuggestionDocument = components['schemas']['FixSuggestionDocument'];
 export type FixSuggestionList = components['schemas']['FixSuggestionList'];
+export type FoundFact = components['schemas']['FoundFact'];
 export type FrameDocument = components['schemas']['FrameDocument'];
 export type GroupDetail = components['schemas']['GroupDetail'];
 export type GroupDocument = components['schemas']['GroupDocument'];
@@ -3211,6 +3711,12 @@ export type Liveness = components['schemas']['Liveness'];
 export type LogDocument = components['schemas']['LogDocument'];
 export type LogEntry = components['schemas']['LogEntry'];
 export type ManifestDocument = components['schemas']['ManifestDocument'];
+export type MappedFactDocument = components['schemas']['MappedFactDocument'];
+export type MappingBodyRequest = components['schemas']['MappingBodyRequest'];
+export type MappingDocument = components['schemas']['MappingDocument'];
+export type MappingSummary = components['schemas']['MappingSummary'];
+export type MappingVersionDocument = components['schemas']['MappingVersionDocument'];
+export type MappingVersions = components['schemas']['MappingVersions'];
 export type MatchTotal = components['schemas']['MatchTotal'];
 export type MaybeWhyBodyRequest = components['schemas']['MaybeWhyBodyRequest'];
 export type MessageDocument = components['schemas']['MessageDocument'];
@@ -3244,16 +3750,22 @@ export type ProblemFinding = components['schemas']['ProblemFinding'];
 export type ProblemPosition = components['schemas']['ProblemPosition'];
 export type ProducedDocument = components['schemas']['ProducedDocument'];
 export type ProgramSuggestion = components['schemas']['ProgramSuggestion'];
+export type ProposalDocument = components['schemas']['ProposalDocument'];
 export type QueryAlternative = components['schemas']['QueryAlternative'];
 export type QueryCompletion = components['schemas']['QueryCompletion'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];
+export type ReadYaml = components['schemas']['ReadYaml'];
 export type ReadingNote = components['schemas']['ReadingNote'];
 export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];
 export type RecordField = components['schemas']['RecordField'];
 export type RecordFieldList = components['schemas']['RecordFieldList'];
 export type RedisHealth = components['schemas']['RedisHealth'];
+export type RegistryBodyRequest = components['schemas']['RegistryBodyRequest'];
+export type RegistryDocument = components['schemas']['RegistryDocument'];
+export type RegistryList = components['schemas']['RegistryList'];
+export type RegistryTestAnswer = components['schemas']['RegistryTestAnswer'];
 export type RegroupingDocument = components['schemas']['RegroupingDocument'];
 export type RehearsalBodyRequest = components['schemas']['RehearsalBodyRequest'];
 export type RehearsalDocument = components['schemas']['RehearsalDocument'];
@@ -3271,17 +3783,22 @@ export type ReplaySummary = components['schemas']['ReplaySummary'];
 export type ReplayedExample = components['schemas']['ReplayedExample'];
 export type ReplayedGroup = components['schemas']['ReplayedGroup'];
 export type RequiredPermission = components['schemas']['RequiredPermission'];
+export type RereadBodyRequest = components['schemas']['RereadBodyRequest'];
+export type RereadDocument = components['schemas']['RereadDocument'];
 export type ResolvableDocument = components['schemas']['ResolvableDocument'];
 export type ResolvableGroup = components['schemas']['ResolvableGroup'];
+export type RestartBodyRequest = components['schemas']['RestartBodyRequest'];
 export type RestoreBodyRequest = components['schemas']['RestoreBodyRequest'];
 export type RunBodyRequest = components['schemas']['RunBodyRequest'];
 export type SampleDocument = components['schemas']['SampleDocument'];
 export type SampleValue = components['schemas']['SampleValue'];
 export type SaslDocument = components['schemas']['SaslDocument'];
+export type SaveBodyRequest = components['schemas']['SaveBodyRequest'];
 export type SavedSearchBodyRequest = components['schemas']['SavedSearchBodyRequest'];
 export type SavedSearchDocument = components['schemas']['SavedSearchDocument'];
 export type SavedSearchList = components['schemas']['SavedSearchList'];
 export type SchedulerHealth = components['schemas']['SchedulerHealth'];
+export type SchemaUse = components['schemas']['SchemaUse'];
 export type SelectionBodyRequest = components['schemas']['SelectionBodyRequest'];
 export type SelectionDetail = components['schemas']['SelectionDetail'];
 export type SelectionDocument = components['schemas']['SelectionDocument'];
@@ -3295,6 +3812,7 @@ export type ShownHeaderDocument = components['schemas']['ShownHeaderDocument'];
 export type ShownState = components['schemas']['ShownState'];
 export type SignInBodyRequest = components['schemas']['SignInBodyRequest'];
 export type SkippedDocument = components['schemas']['SkippedDocument'];
+export type SourceBodyRequest = components['schemas']['SourceBodyRequest'];
 export type SourceDocument = components['schemas']['SourceDocument'];
 export type SparklineDocument = components['schemas']['SparklineDocument'];
 export type StageCounts = components['schemas']['StageCounts'];
@@ -3320,6 +3838,7 @@ export type TopicList = components['schemas']['TopicList'];
 export type TopicPartitionRange = components['schemas']['TopicPartitionRange'];
 export type TopicProgress = components['schemas']['TopicProgress'];
 export type TopicRates = components['schemas']['TopicRates'];
+export type TopicReading = components['schemas']['TopicReading'];
 export type TopicRecord = components['schemas']['TopicRecord'];
 export type TopicRecordDetail = components['schemas']['TopicRecordDetail'];
 export type TopicRecords = components['schemas']['TopicRecords'];
@@ -3328,11 +3847,16 @@ export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest']
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
+export type TriedLetter = components['schemas']['TriedLetter'];
+export type TryBodyRequest = components['schemas']['TryBodyRequest'];
+export type TryOut = components['schemas']['TryOut'];
 export type UnfinishedBodyRequest = components['schemas']['UnfinishedBodyRequest'];
 export type UnfinishedRecords = components['schemas']['UnfinishedRecords'];
 export type UnlistedState = components['schemas']['UnlistedState'];
+export type UnreadReason = components['schemas']['UnreadReason'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
 export type ValidationBodyRequest = components['schemas']['ValidationBodyRequest'];
+export type ValueProblemRow = components['schemas']['ValueProblemRow'];
 export type WatchedDocument = components['schemas']['WatchedDocument'];
 export type WayDocument = components['schemas']['WayDocument'];
 export type WayEvent = components['schemas']['WayEvent'];
@@ -3342,5 +3866,6 @@ export type WhyInvalid = components['schemas']['WhyInvalid'];
 export type WorkCounts = components['schemas']['WorkCounts'];
 export type WorkSummary = components['schemas']['WorkSummary'];
 export type WorkerQueueHealth = components['schemas']['WorkerQueueHealth'];
+export type YamlBodyRequest = components['schemas']['YamlBodyRequest'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

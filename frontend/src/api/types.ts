@@ -12,8 +12,10 @@ import type {
 export type {
   AttentionItems as Attention,
   AttentionItem,
+  AttemptDocument as Attempt,
   Balance,
   CauseDocument as Cause,
+  ConnectClusterDocument as ConnectCluster,
   ConnectorDocument as Connector,
   ConnectorEntry,
   ConnectorHistory,
@@ -53,6 +55,7 @@ export type {
   SessionDocument as Session,
   StageCounts,
   ShownState,
+  ReadingNote,
   StageDocument as StageView,
   StatusStrip,
   ConnectorPipeline as StageFlow,

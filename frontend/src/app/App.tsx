@@ -35,7 +35,14 @@ const ConnectorEditor = lazy(() =>
 const Topics = lazy(() => import("../features/topics/Topics").then((module) => ({ default: module.Topics })));
 const Topic = lazy(() => import("../features/topics/Topic").then((module) => ({ default: module.Topic })));
 const Exports = lazy(() => import("../features/exports/Exports").then((module) => ({ default: module.Exports })));
+const Dialects = lazy(() => import("../features/dialects/Dialects").then((module) => ({ default: module.Dialects })));
+const MappingEditor = lazy(() =>
+  import("../features/dialects/MappingEditor").then((module) => ({ default: module.MappingEditor })),
+);
 const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
+const Registries = lazy(() =>
+  import("../features/settings/Registries").then((module) => ({ default: module.Registries })),
+);
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -107,7 +114,8 @@ function SessionGate() {
           <Route path="/replays/:id" element={<ReplayDetail />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
-          <Route path="/connectors/:name/edit" element={<ConnectorEditor />} />
+          <Route path="/connectors/:cluster/:name" element={<Connectors />} />
+          <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
           <Route path="/new-connector" element={<ConnectorEditor />} />
           <Route path="/topics" element={<Topics />} />
           <Route path="/topics/:name" element={<Topic />} />
@@ -115,6 +123,10 @@ function SessionGate() {
           <Route path="/audit" element={<Audit />} />
           <Route path="/profile" element={<Profile />} />
           <Route path="/settings/clusters" element={<Clusters />} />
+          <Route path="/settings/dialects" element={<Dialects />} />
+          <Route path="/settings/dialects/new" element={<MappingEditor />} />
+          <Route path="/settings/dialects/:name" element={<MappingEditor />} />
+          <Route path="/settings/registries" element={<Registries />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

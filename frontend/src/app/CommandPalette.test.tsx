@@ -118,7 +118,9 @@ it("finds replays by number and title, also older ones, and bulk fixes", async (
 
 it("offers actions: those that write lead to the page of their object", async () => {
   answer = (path) =>
-    path.endsWith("connectors") ? json({ results: [{ name: "usgs", state: "RUNNING" }], next: null }) : usual(path);
+    path.endsWith("connectors")
+      ? json({ results: [{ cluster: "engine", name: "usgs", state: "RUNNING" }], next: null })
+      : usual(path);
   await type("pause");
   await until(() => labels()[0] === "Pause connector usgs…");
   await act(() => root.unmount());

@@ -1,8 +1,9 @@
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useDeadLetterAt, usePaletteNames, useReplayNumbered } from "../api/commandPalette";
+import { useDeadLetterAt, usePaletteNames, useReplayNumbered, useReplayWithUuid } from "../api/commandPalette";
 import { useConnectors } from "../api/connectors";
 import { useMayNotRead, useMayWrite } from "../api/session";
+import { connectorLabel, connectorPage } from "../lib/connectors";
 import { recordsWith } from "../lib/filter";
 import { count, plural } from "../lib/format";
 import { bulkFixName, replayName } from "../lib/naming";
@@ -12,6 +13,7 @@ import {
   matchingEntries,
   paletteNote,
   replayNumber,
+  replayUuid,
   type Coordinates,
   type PaletteEntry,
   type Source,
@@ -29,6 +31,7 @@ export function usePaletteEntries(text: string): { places: PaletteEntry[]; note:
   const { entries, sources } = useNamedEntries();
   const actions = useActions();
   const numbered = useReplayNumbered(settled === text ? replayNumber(text) : null).data;
+  const withUuid = useReplayWithUuid(settled === text ? replayUuid(text) : null).data;
   if (wanted !== null) {
     const place = record.data && {
       section: "Record",
@@ -42,7 +45,8 @@ export function usePaletteEntries(text: string): { places: PaletteEntry[]; note:
     };
   }
   const named = matchingEntries([...SCREEN_ENTRIES, ...actions, ...entries], text);
-  const replay = numbered && replayEntry(numbered);
+  const found = numbered ?? withUuid;
+  const replay = found && replayEntry(found);
   const places = replay && !named.some(({ to }) => to === replay.to) ? [...named, replay] : named;
   return {
     places: [...places, ...(barred ? [] : keySearch(text))],
@@ -65,10 +69,10 @@ function useActions(): PaletteEntry[] {
   return [
     { section: "Actions", label: `Switch to ${other} theme`, act: () => setColorScheme(other) },
     { section: "Actions", label: "New export", note: "filter the records, then export", to: "/records" },
-    ...(mayWrite ? (connectors.data?.results ?? []) : []).map(({ name, state }) => ({
+    ...(mayWrite ? (connectors.data?.results ?? []) : []).map((one) => ({
       section: "Actions",
-      label: `${paused(state) ? "Resume" : "Pause"} connector ${name}…`,
-      to: connectorPage(name),
+      label: `${paused(one.state) ? "Resume" : "Pause"} connector ${connectorLabel(one)}…`,
+      to: connectorPage(one),
     })),
   ];
 }
@@ -98,10 +102,10 @@ function useNamedEntries(): { entries: PaletteEntry[]; sources: Source[] } {
       also: "bulk fix",
       to: `/bulk-fixes/${id}`,
     })),
-    ...(connectors.data?.results ?? []).map(({ name }) => ({
+    ...(connectors.data?.results ?? []).map((one) => ({
       section: "Connectors",
-      label: name,
-      to: connectorPage(name),
+      label: connectorLabel(one),
+      to: connectorPage(one),
     })),
   ];
   const topicSource =
@@ -123,10 +127,6 @@ function useNamedEntries(): { entries: PaletteEntry[]; sources: Source[] } {
 
 function replayEntry({ id, title }: { id: number; title: string }): PaletteEntry & { to: string } {
   return { section: "Replays", label: `${replayName(id)} ${title}`, also: "replay", to: `/replays/${id}` };
-}
-
-function connectorPage(name: string): string {
-  return `/connectors/${encodeURIComponent(name)}`;
 }
 
 /** Return the state of a query; data counts as success even if a later refresh failed. */

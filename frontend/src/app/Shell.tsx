@@ -5,6 +5,7 @@ import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
 import { roleName } from "../api/session";
+import { clusterName, connectorLabel } from "../lib/connectors";
 import { useServerState } from "../lib/serverState";
 import type { Session } from "../api/types";
 import { apiQuery } from "../lib/filter";
@@ -174,7 +175,7 @@ function IndexHealth() {
       </div>
     );
   }
-  const { index, broker, engine, status, reasons } = data;
+  const { index, broker, connect, status, reasons } = data;
   const known = broker.reachable && index.records_behind !== null;
   const current = known && !isIndexBehind(data) && data.indexers.every(({ alive }) => alive !== false);
   const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
@@ -202,9 +203,12 @@ function IndexHealth() {
       <div className={join(styles.words, !broker.reachable && "failed")}>
         {broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker not reachable"}
       </div>
-      <div className={join(styles.words, !engine.reachable && "failed")}>
-        {engine.reachable ? `Engine, ${plural(engine.workers ?? 0, "worker")}` : "Engine not reachable"}
-      </div>
+      {connect.map(({ name, reachable, workers }) => (
+        <div key={name} className={join(styles.words, !reachable && "failed")}>
+          {clusterName(name)}
+          {reachable ? `, ${plural(workers, "worker")}` : " not reachable"}
+        </div>
+      ))}
     </div>
   );
 }
@@ -258,7 +262,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
 
 function Breadcrumbs() {
   const { pathname, search } = useLocation();
-  const [, screen = "", rest, within] = pathname.split("/");
+  const [, screen = "", rest, within, last] = pathname.split("/");
   if (screen === "bulk-fixes" && rest)
     return (
       <span className={join("t2", styles.crumbs)}>
@@ -271,6 +275,18 @@ function Breadcrumbs() {
         <Link to="/connectors">Connectors</Link> / New connector
       </span>
     );
+  if (screen === "connectors" && rest && within)
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/connectors">Connectors</Link> / <ConnectorCrumbs cluster={rest} name={within} isEdited={!!last} />
+      </span>
+    );
+  if (screen === "settings" && rest === "dialects" && within)
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/settings/dialects">Dialects</Link> / {within === "new" ? "New mapping" : decodeURIComponent(within)}
+      </span>
+    );
   const title =
     screen === "profile" ? "Profile" : (SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found");
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
@@ -279,14 +295,28 @@ function Breadcrumbs() {
     screen === "replays" && rest !== "new"
       ? replayName(Number(rest))
       : screen === "settings"
-        ? "Clusters"
+        ? rest === "dialects"
+          ? "Dialects"
+          : rest === "registries"
+            ? "Schema registries"
+            : "Clusters"
         : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>
       <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> /{" "}
       {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
       {within === "fix" && " / Fix and replay"}
-      {within === "edit" && " / Edit"}
     </span>
+  );
+}
+
+/** The parts of a connector's address, as they are encoded there. */
+function ConnectorCrumbs({ cluster, name, isEdited }: { cluster: string; name: string; isEdited: boolean }) {
+  const shown = connectorLabel({ cluster: decodeURIComponent(cluster), name: decodeURIComponent(name) });
+  if (!isEdited) return shown;
+  return (
+    <>
+      <Link to={`/connectors/${cluster}/${name}`}>{shown}</Link> / Edit
+    </>
   );
 }

@@ -86,11 +86,11 @@ export function nearStart(bytes: Uint8Array, error: number): number {
 }
 
 /** Return rows of sixteen bytes for a hex view. */
-export function hexRows(bytes: Uint8Array, from: number, rows: number): { at: number; bytes: number[] }[] {
-  const first = from - (from % 16);
+export function hexRows(bytes: Uint8Array, from: number, rows: number, width = 16): { at: number; bytes: number[] }[] {
+  const first = from - (from % width);
   const out = [];
-  for (let at = first; at < bytes.length && out.length < rows; at += 16)
-    out.push({ at, bytes: [...bytes.subarray(at, at + 16)] });
+  for (let at = first; at < bytes.length && out.length < rows; at += width)
+    out.push({ at, bytes: [...bytes.subarray(at, at + width)] });
   return out;
 }
 

@@ -1,5 +1,6 @@
 /** Paths of fields in programs: written for each kind of program, inserted, and put in place of another one. */
 import type { FormRow } from "./bulkForm";
+import { memberName } from "./query";
 
 /** A field as the API writes it. */
 export interface Path {
@@ -46,10 +47,10 @@ export function withField(rows: readonly FormRow[], path: Path, fresh: FormRow):
   return at < 0 ? [...rows, { ...fresh, name }] : rows.map((row, index) => (index === at ? { ...row, name } : row));
 }
 
-/** The clause of the query language for records with null at this path; none for names that it can't write. */
-export function nullQuery({ pointer }: Path): string | null {
+/** The clause of the query language for records with null at this path. */
+export function nullQuery({ pointer }: Path): string {
   const steps = pointer.slice(1).split("/");
-  return steps.every((step) => /^[\w-]+$/.test(step)) ? `value.${steps.join(".")}:null` : null;
+  return `${memberName(steps.map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~")))}:null`;
 }
 
 function isOfValue({ act }: FormRow): boolean {

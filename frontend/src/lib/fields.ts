@@ -29,6 +29,7 @@ export type Field =
   | "origin_partition"
   | "origin_offset"
   | "replay_state"
+  | "replay_id"
   | "work"
   | "readable"
   | "dialect"
@@ -48,6 +49,7 @@ export const FIELDS: readonly FieldRow[] = [
   { name: "origin_partition", term: "partition", label: "Origin partition", kind: "number", facet: 6 },
   { name: "origin_offset", term: "offset", label: "Origin offset", kind: "number" },
   { name: "replay_state", term: "replay", label: "Replay state", kind: "choice", facet: 7 },
+  { name: "replay_id", term: "replay_id", label: "Sent by replay", kind: "exact" },
   { name: "work", term: "work", label: "Work", kind: "choice", facet: 8 },
   { name: "readable", term: "is", label: "Readable", kind: "choice", words: { true: "readable", false: "unreadable" } },
   { name: "dialect", term: "dialect", label: "Dialect", kind: "exact" },

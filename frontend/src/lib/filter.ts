@@ -129,7 +129,7 @@ export function readsRecordBytes(filter: Filter): boolean {
     ({ text, off }) =>
       !off &&
       (isGroup(text)
-        ? /[\s(-](?:value|header)\.[^\s:]+:/.test(text)
+        ? /[\s(-](?:value|header)\.\S/.test(text)
         : /^(?:value|header)\../.test(parseClause(text).field ?? "")),
   );
 }

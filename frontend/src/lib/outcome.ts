@@ -70,6 +70,8 @@ export interface ReasonRow {
   state: string;
   reason: string;
   count: number;
+  /** The act that makes an unknown outcome known. */
+  remedy?: string;
 }
 
 const ATTENTION = ["failed_again", "unknown", "sent", "passed", "sending", "queued", "planned", "skipped"] as const;

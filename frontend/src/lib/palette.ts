@@ -33,6 +33,11 @@ export function replayNumber(text: string): number | null {
   return found ? Number(found[1]) : null;
 }
 
+/** Return the UUID of a replay, as the header dlq.replay.id has it; null for other text. */
+export function replayUuid(text: string): string | null {
+  return /^\s*([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/\d+)?\s*$/i.exec(text)?.[1]?.toLowerCase() ?? null;
+}
+
 /** Return the records page of keys that begin with a text. */
 export function keySearch(text: string): PaletteEntry[] {
   const key = text.trim();

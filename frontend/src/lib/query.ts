@@ -16,7 +16,10 @@ export interface ParsedClause {
 
 // An unclosed quote reaches to the end.
 const TOKEN = /"(?:[^"\\]|\\[^])*(?:"|$)|[^]/gu;
-const CLAUSE = /^(-?)(?:([^\W\d][^\s:,"]*):(?=[^]))?([^]*)$/u;
+// A quote may follow a dot of the name: value."US Gross":1.
+const CLAUSE = /^(-?)(?:([^\W\d](?:[^\s:,"]|(?<=\.)"(?:[^"\\]|\\[^])*")*):(?=[^]))?([^]*)$/u;
+const BARE_STEP = /^[^"\s:,.()]+$/u;
+const BARE_HEADER = /^[^"\s:,()]+$/u;
 const VALUE = /"((?:[^"\\]|\\[^])*)"?(\*?)|[^,]+/gu;
 const BARE = /^(?![-"]|(?:OR|AND)$)[^\s,*:"\\()]+$/u;
 
@@ -79,6 +82,16 @@ export function toUtf16Index(text: string, toCharacterIndex: number): number {
 /** Convert a UTF-16 index to the server's character index. */
 export function toCharacterIndex(text: string, at: number): number {
   return [...text.slice(0, at)].length;
+}
+
+/** Return the name of a member as a query writes it: value."US Gross".max */
+export function memberName(steps: readonly string[]): string {
+  return `value.${steps.map((step) => (BARE_STEP.test(step) ? step : quoted(step))).join(".")}`;
+}
+
+/** Return the name of a header as a query writes it. */
+export function headerName(header: string): string {
+  return `header.${BARE_HEADER.test(header) ? header : quoted(header)}`;
 }
 
 function quoted(value: string): string {

@@ -80,3 +80,9 @@ function reason(
 function withoutRead(params: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...params].filter(([name]) => !PARAMETERS.includes(name) && name !== "record"));
 }
+
+/** The screen of a topic, at a record if its offset is known. */
+export function topicAddress(topic: string, partition: number | null, offset: number | null): string {
+  const path = `/topics/${encodeURIComponent(topic)}`;
+  return partition === null || offset === null ? path : `${path}?partition=${partition}&offset=${offset}`;
+}

@@ -8,6 +8,8 @@ it.each([
   ["value.net", '"ak"', "value.net:ak"],
   ["value.place", '"a \\"b\\""', 'value.place:"a \\"b\\""'],
   ["header trace-id", "x y", 'header.trace-id:"x y"'],
+  ["header trace id", "x", 'header."trace id":x'],
+  ['value."US Gross"', "1", 'value."US Gross":1'],
 ])("%s %s is found by %s", (field, value, clause) => expect(clauseOfTrait(field, value)).toBe(clause));
 
 it.each([
@@ -15,7 +17,6 @@ it.each([
   ["value.gap", "missing"],
   ["value", "not a JSON object"],
   ["value.net", '"null"'],
-  ["value.a b", "1"],
   ["key", "null"],
   ["value.long", `"${"x".repeat(80)}`],
 ])("%s %s has no clause", (field, value) => expect(clauseOfTrait(field, value)).toBeNull());

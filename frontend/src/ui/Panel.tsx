@@ -48,16 +48,19 @@ export function PageHead({ title, note, children }: { title: ReactNode; note?: R
 export function Chip({
   tone = "plain",
   mono,
+  wraps,
   children,
   title,
 }: {
   tone?: Tone;
   mono?: boolean;
+  /** Whether a text that is too long for its line continues in the next one. */
+  wraps?: boolean;
   children: ReactNode;
   title?: string;
 }) {
   return (
-    <span className={join(styles.chip, toneClass(tone), mono && styles.mono)} title={title}>
+    <span className={join(styles.chip, toneClass(tone), mono && styles.mono, wraps && styles.wraps)} title={title}>
       {children}
     </span>
   );

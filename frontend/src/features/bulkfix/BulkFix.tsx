@@ -46,7 +46,7 @@ const HINTS = {
   jq: (
     <>
       The program gets one record’s value as <code>.</code> and gives the new one, such as{" "}
-      <code>.properties.gap //= 0</code>. What <code>select</code> leaves out is untouched.
+      <code>.properties.gap //= 0</code>. A value that <code>select</code> leaves out stays as it is.
     </>
   ),
   patch: (

@@ -240,10 +240,9 @@ function described(field: SelectionField, read: number): string {
 
 /** The address of the records of the same groups and time in which the field is null. */
 function recordsWithNull({ filters }: Selection, groups: readonly number[], path: Path): string | null {
-  const query = nullQuery(path);
-  if (query === null || groups.length === 0) return null;
+  if (groups.length === 0) return null;
   const { from, to } = filters as { from?: string; to?: string };
-  const params = new URLSearchParams({ q: `group:${groups.join(",")} ${query}` });
+  const params = new URLSearchParams({ q: `group:${groups.join(",")} ${nullQuery(path)}` });
   if (from) params.set("from", from);
   if (to) params.set("to", to);
   return `/records?${params.toString()}`;

@@ -62,7 +62,7 @@ export function Fixes() {
                   <th>State</th>
                   <th>Selection</th>
                   <th>Changed, untouched, invalid</th>
-                  <th className="num">Drafts</th>
+                  <th className="num">Drafts left</th>
                   <th>By</th>
                   <th>
                     <span className="sr">Actions</span>

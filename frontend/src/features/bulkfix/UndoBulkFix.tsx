@@ -20,8 +20,8 @@ export function UndoBulkFix({ bulk, small = false }: { bulk: BulkFix; small?: bo
       </Button>
       <ConfirmDialog
         open={asking}
-        title={`Undo ${bulkFixName(bulk.id)}?`}
-        confirmLabel={`Throw ${plural(bulk.drafts, "draft")} away`}
+        title={`Undo ${bulkFixName(bulk.id)}`}
+        confirmLabel={`Undo, and discard ${plural(bulk.drafts, "draft")}`}
         cancelLabel="Keep them"
         danger
         busy={act.isPending}

@@ -1,10 +1,11 @@
-import { TextInput } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
 import { useDeleteConnector } from "../../api/connectorConfigs";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
 import { useMayAct, useMayEdit } from "../../api/session";
 import type { Connector } from "../../api/types";
+import { clusterTitle, connectorPage } from "../../lib/connectors";
 import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { ConfirmDialog } from "../../ui/Dialog";
@@ -26,7 +27,7 @@ const WORDS: Record<Act, { yes: string; says: string }> = {
   restart: { yes: "Restart", says: "Its tasks restart and their error tolerance counts reset." },
   delete: {
     yes: "Delete",
-    says: "Its tasks stop, and the engine forgets its configuration. Its dead letters stay. Its committed offsets stay too: a new connector with this name continues there.",
+    says: "Its tasks stop, and its cluster forgets its configuration. Its dead letters stay. Its committed offsets stay too: a new connector with this name continues there.",
   },
 };
 const REASON = "Reason";
@@ -40,7 +41,8 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
   const deletion = useDeleteConnector();
   const [asking, setAsking] = useState<Act | null>(null);
   const [typed, setTyped] = useState("");
-  const away = reachable ? undefined : "The engine is not reachable";
+  const [onlyFailed, setOnlyFailed] = useState(false);
+  const away = reachable ? undefined : `${clusterTitle(connector.cluster)} does not respond`;
   const barred = !may.allowed ? may.reason : away;
   const barredFromEditing = !mayEdit.allowed ? mayEdit.reason : away;
   const held = connector.state === "PAUSED" || connector.state === "STOPPED";
@@ -49,16 +51,18 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
   const close = () => {
     setAsking(null);
     setTyped("");
+    setOnlyFailed(false);
     control.reset();
     deletion.reset();
   };
+  const key = { cluster: connector.cluster, name: connector.name };
   const confirm = (reason: string) => {
     if (asking === "delete")
       deletion.mutate(
-        { name: connector.name, reason },
+        { ...key, reason },
         { onSuccess: () => (close(), shown !== undefined && navigate("/connectors")) },
       );
-    else if (asking) control.mutate({ name: connector.name, act: asking, reason }, { onSuccess: close });
+    else if (asking) control.mutate({ ...key, act: asking, onlyFailed, reason }, { onSuccess: close });
   };
   return (
     <>
@@ -72,7 +76,7 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
         {barredFromEditing ? (
           <Button barred={barredFromEditing}>Edit…</Button>
         ) : (
-          <Button to={`/connectors/${encodeURIComponent(connector.name)}/edit`}>Edit…</Button>
+          <Button to={`${connectorPage(connector)}/edit`}>Edit…</Button>
         )}
         {barred ? (
           <Button barred={barred}>More</Button>
@@ -100,6 +104,14 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
         onConfirm={confirm}
       >
         {asking && WORDS[asking].says}
+        {asking === "restart" && connector.shown.tasks.failed > 0 && (
+          <Checkbox
+            mt="sm"
+            label="Restart only what failed"
+            checked={onlyFailed}
+            onChange={(event) => setOnlyFailed(event.currentTarget.checked)}
+          />
+        )}
         {byName && (
           <TextInput
             label={`Enter ${connector.name} to confirm`}
@@ -116,7 +128,15 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
   );
 }
 
-export function RestartTask({ name, task, reachable }: { name: string; task: number; reachable: boolean }) {
+export function RestartTask({
+  connector: { cluster, name, has_figures },
+  task,
+  reachable,
+}: {
+  connector: Connector;
+  task: number;
+  reachable: boolean;
+}) {
   const may = useMayAct();
   const act = useConnectorAct();
   const [asking, setAsking] = useState(false);
@@ -124,7 +144,7 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
     <>
       <Button
         small
-        barred={!may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable"}
+        barred={!may.allowed ? may.reason : reachable ? undefined : `${clusterTitle(cluster)} does not respond`}
         onClick={() => setAsking(true)}
       >
         Restart…
@@ -139,10 +159,10 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
         error={act.error?.message ?? null}
         onClose={() => (setAsking(false), act.reset())}
         onConfirm={(reason) =>
-          act.mutate({ name, act: "restart", task, reason }, { onSuccess: () => setAsking(false) })
+          act.mutate({ cluster, name, act: "restart", task, reason }, { onSuccess: () => setAsking(false) })
         }
       >
-        It continues from its committed offsets, and its error tolerance counts reset.
+        It continues from its committed offsets{has_figures && ", and its error tolerance counts reset"}.
       </ConfirmDialog>
     </>
   );

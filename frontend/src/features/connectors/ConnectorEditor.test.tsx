@@ -8,7 +8,16 @@ import { settle } from "../../testing";
 import { ConnectorEditor } from "./ConnectorEditor";
 
 const CONFIG = { name: "c", "connector.class": "SqlSink", "tasks.max": "1", "db.password": "********" };
-const OPTION = { type: "string", required: false, default: null, doc: "", errors: [] as string[] };
+const OPTION = {
+  type: "string",
+  required: false,
+  default: null,
+  doc: "",
+  importance: "",
+  recommended: [] as string[],
+  visible: true,
+  errors: [] as string[],
+};
 const OPTIONS = [
   { ...OPTION, name: "tasks.max", type: "int", default: "1", group: "Common", doc: "The maximum number of tasks." },
   { ...OPTION, name: "errors.tolerance", group: "Error handling" },
@@ -22,10 +31,12 @@ let answers: Record<string, () => Response>;
 beforeEach(() => {
   sent = [];
   answers = {
-    "GET /connectors/c/config": () => Response.json({ connector: "c", config: CONFIG, hidden: ["db.password"] }),
-    "POST /connector-plugins/SqlSink/validate": () =>
+    "GET /connectors/c/config?cluster=legacy": () =>
+      Response.json({ cluster: "legacy", connector: "c", config: CONFIG, hidden: ["db.password"] }),
+    "POST /connector-plugins/SqlSink/validate?cluster=legacy": () =>
       Response.json({ plugin: "SqlSink", error_count: 0, options: OPTIONS }),
-    "PUT /connectors/c/config": () => Response.json({ connector: "c", config: CONFIG, hidden: [] }),
+    "PUT /connectors/c/config?cluster=legacy": () =>
+      Response.json({ cluster: "legacy", connector: "c", config: CONFIG, hidden: [] }),
   };
 });
 
@@ -39,16 +50,17 @@ async function show(rights: Partial<Record<string, unknown>> = {}): Promise<void
     return Promise.resolve(answers[`${method} ${url.replace("/api/v1", "")}`]!());
   });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  client.setQueryData(["connectors"], { clusters: [], nearest: [], results: [] });
   client.setQueryData(["session"], { role: "operator", read_only: false, payload_reader: true, ...rights });
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() =>
     root.render(
       <MantineProvider env="test">
         <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={["/connectors/c/edit"]}>
+          <MemoryRouter initialEntries={["/connectors/legacy/c/edit"]}>
             <Routes>
-              <Route path="/connectors/:name/edit" element={<ConnectorEditor />} />
-              <Route path="/connectors/:name" element={<h1>the connector</h1>} />
+              <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
+              <Route path="/connectors/:cluster/:name" element={<h1>the connector</h1>} />
             </Routes>
           </MemoryRouter>
         </QueryClientProvider>
@@ -95,7 +107,7 @@ it("a change is sent with the configuration that was opened, and its masks as th
 
 it("an error is shown at its option, and nothing can be applied", async () => {
   await show();
-  answers["POST /connector-plugins/SqlSink/validate"] = () =>
+  answers["POST /connector-plugins/SqlSink/validate?cluster=legacy"] = () =>
     Response.json({
       plugin: "SqlSink",
       error_count: 1,
@@ -111,7 +123,7 @@ it("an error is shown at its option, and nothing can be applied", async () => {
 it("a change of somebody else is shown, and one's own change continues from it", async () => {
   await show();
   await write(field("tasks.max"), "2");
-  answers["PUT /connectors/c/config"] = () =>
+  answers["PUT /connectors/c/config?cluster=legacy"] = () =>
     Response.json(
       {
         title: "Conflict",
@@ -124,8 +136,13 @@ it("a change of somebody else is shown, and one's own change continues from it",
     );
   await apply();
   expect(document.querySelector("[role=alert]")?.textContent).toContain("errors.tolerance was not set");
-  answers["GET /connectors/c/config"] = () =>
-    Response.json({ connector: "c", config: { ...CONFIG, "errors.tolerance": "all" }, hidden: ["db.password"] });
+  answers["GET /connectors/c/config?cluster=legacy"] = () =>
+    Response.json({
+      cluster: "legacy",
+      connector: "c",
+      config: { ...CONFIG, "errors.tolerance": "all" },
+      hidden: ["db.password"],
+    });
   await act(() => button("Continue from the new").click());
   await settle();
   expect(document.querySelector("[role=alert]")).toBeNull();
@@ -147,4 +164,21 @@ it("a new secret is not shown in the difference", async () => {
   const difference = document.querySelector("[data-testid=config-difference]")?.textContent;
   expect(difference).toContain("db.password=(a new value, not shown)");
   expect(difference).not.toContain("hush");
+});
+
+it("an option shows its importance and its recommended values, and one without effect only if it is set", async () => {
+  answers["POST /connector-plugins/SqlSink/validate?cluster=legacy"] = () =>
+    Response.json({
+      plugin: "SqlSink",
+      error_count: 0,
+      options: [
+        { ...OPTIONS[0]!, importance: "high", recommended: ["1", "2"] },
+        { ...OPTION, name: "quiet", group: "Connector", required: true, visible: false },
+      ],
+    });
+  await show();
+  expect(text()).toContain("int, high importance, default 1, recommended 1 or 2");
+  const values = document.getElementById(field("tasks.max").getAttribute("list")!);
+  expect([...values!.children].map((one) => one.getAttribute("value"))).toEqual(["1", "2"]);
+  expect(field("quiet")).toBeNull();
 });

@@ -12,7 +12,10 @@ import {
   type ConnectorConfiguration,
   type ConnectorOption,
 } from "../../api/connectorConfigs";
+import { useConnectors } from "../../api/connectors";
 import { useMayEdit } from "../../api/session";
+import { connectorPage } from "../../lib/connectors";
+import type { ConnectCluster } from "../../api/types";
 import { plural } from "../../lib/format";
 import { configChanges, rebased, type Config } from "../../lib/properties";
 import { Button, Choice } from "../../ui/controls";
@@ -32,11 +35,11 @@ const NONE: Config = {};
 
 /** The page that creates a connector, or changes the one of the address. */
 export function ConnectorEditor() {
-  const { name } = useParams();
-  const { data, error, refetch } = useConnectorConfig(name);
+  const { cluster, name } = useParams();
+  const { data, error, refetch } = useConnectorConfig(name === undefined ? undefined : { cluster, name });
   useTitle(name ? `Edit ${name}` : "New connector");
   if (name === undefined) return <Editor key="new" />;
-  if (data) return <Editor key={name} loaded={data} />;
+  if (data) return <Editor key={`${cluster}/${name}`} loaded={data} />;
   return (
     <>
       <PageHead title={`Edit ${name}`} />
@@ -55,6 +58,9 @@ type View = "set" | "all" | "text";
 
 function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
   const name = loaded?.connector;
+  const [chosen, setChosen] = useState<string | undefined>();
+  const clusters = useConnectors().data?.clusters ?? [];
+  const cluster = loaded?.cluster ?? chosen ?? clusters.find((one) => one.reachable)?.name;
   const navigate = useNavigate();
   const mayEdit = useMayEdit();
   const [opened, setOpened] = useState<Config | undefined>(loaded?.config);
@@ -63,12 +69,12 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
   const [view, setView] = useState<View>("set");
   const [search, setSearch] = useState("");
   const [asking, setAsking] = useState(false);
-  const current = useConnectorConfig(name);
+  const current = useConnectorConfig(name === undefined ? undefined : { cluster, name });
   const write = useWriteConfig();
 
   const [settled] = useDebouncedValue(config, TYPING_MS);
   const plugin = settled[CLASS] ?? "";
-  const validation = useConfigValidation(plugin, settled, name);
+  const validation = useConfigValidation(plugin, settled, cluster, name);
   const isChecking = plugin !== "" && (settled !== config || validation.isFetching);
   const options = useMemo(
     () => withProblems(validation.data?.options ?? [], validation.error ?? write.error, config),
@@ -123,11 +129,12 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
     setView((before) => (before === "text" ? "set" : before)); // the text is of the former configuration
   };
   const target = name ?? config.name ?? "";
+  const page = connectorPage({ cluster: cluster ?? "", name: target });
   const apply = (reason: string) =>
     write.mutate(
-      { name: target, config, opened, reason },
+      { cluster, name: target, config, opened, reason },
       {
-        onSuccess: () => void navigate(`/connectors/${encodeURIComponent(target)}`),
+        onSuccess: () => void navigate(page),
         onError: () => setAsking(false),
       },
     );
@@ -172,11 +179,20 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
             </span>
           }
         >
-          {opened === undefined && view !== "text" && <Beginning config={config} onSet={set} />}
+          {opened === undefined && view !== "text" && (
+            <Beginning
+              config={config}
+              cluster={cluster}
+              clusters={clusters}
+              onCluster={(next) => (setChosen(next), set(CLASS, undefined))}
+              onSet={set}
+            />
+          )}
           {view === "text" ? (
             <ConfigText config={config} onChange={(next) => (write.reset(), setConfig(next))} />
           ) : plugin === "" ? null : validation.isPending ? (
-            <SkeletonRows rows={6} />
+            // As tall as the options, so that the changes below stay in place in a narrow window.
+            <SkeletonRows rows={Math.max(6, Object.keys(config).length)} height={48} />
           ) : (
             <OptionForm
               options={options.filter((one) => !isElsewhere(one, opened === undefined))}
@@ -205,7 +221,7 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
             <Button kind="primary" barred={barred} onClick={() => setAsking(true)}>
               {verb}…
             </Button>
-            <Button to={name ? `/connectors/${encodeURIComponent(name)}` : "/connectors"}>Discard</Button>
+            <Button to={name ? page : "/connectors"}>Discard</Button>
           </div>
         </Panel>
       </div>
@@ -213,7 +229,7 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
         open={asking}
         title={opened ? `Change ${target}` : `Create ${target}`}
         confirmLabel={verb}
-        inputLabel="Reason, for the audit trail"
+        inputLabel="Reason"
         required
         busy={write.isPending}
         error={null}
@@ -226,9 +242,21 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
   );
 }
 
-/** The name and the class of a new connector: the class decides which other options there are. */
-function Beginning({ config, onSet }: { config: Config; onSet: (name: string, value: string | undefined) => void }) {
-  const { data, error } = useConnectorPlugins();
+/** The cluster, name and class of a new connector: the class decides which other options there are. */
+function Beginning({
+  config,
+  cluster,
+  clusters,
+  onCluster,
+  onSet,
+}: {
+  config: Config;
+  cluster: string | undefined;
+  clusters: readonly ConnectCluster[];
+  onCluster: (cluster: string) => void;
+  onSet: (name: string, value: string | undefined) => void;
+}) {
+  const { data, error } = useConnectorPlugins(cluster);
   const chosen = config[CLASS] ?? "";
   const classes = data?.results ?? [];
   const groups = [...new Set(classes.map((one) => one.type))].map((type) => ({
@@ -238,6 +266,15 @@ function Beginning({ config, onSet }: { config: Config; onSet: (name: string, va
   const isListed = chosen === "" || classes.some((one) => one.class === chosen);
   return (
     <div className={styles.beginning}>
+      {clusters.length > 1 && (
+        <NativeSelect
+          label="Connect cluster"
+          value={cluster ?? ""}
+          data={clusters.map((one) => ({ value: one.name, label: one.name, disabled: !one.reachable }))}
+          onChange={(event) => onCluster(event.currentTarget.value)}
+          classNames={{ label: controls.label!, input: controls.input! }}
+        />
+      )}
       <TextInput
         label="Name"
         value={config.name ?? ""}
@@ -368,6 +405,9 @@ function withProblems(options: readonly ConnectorOption[], error: Error | null, 
       default: null,
       doc: "",
       group: "Other",
+      importance: "",
+      recommended: [],
+      visible: true,
       errors: of(name),
     })),
   ];

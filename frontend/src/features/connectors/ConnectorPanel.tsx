@@ -1,11 +1,12 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
-import type { Connector } from "../../api/types";
-import { recordsWith } from "../../lib/filter";
+import type { ConnectCluster, Connector } from "../../api/types";
+import { connectorPage } from "../../lib/connectors";
+import { recordsOf, recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
 import { ALL_TIME } from "../../lib/ranges";
 import { shortClass } from "../../lib/stages";
-import { Chip, Facts, Panel } from "../../ui/Panel";
+import { Chip, Facts, Panel, Strip } from "../../ui/Panel";
 import { ConnectorActions } from "./ConnectorActions";
 import styles from "./Connectors.module.css";
 import { MetricTable } from "./MetricTable";
@@ -15,14 +16,21 @@ import { TaskTable } from "./TaskTable";
 
 export function ConnectorPanel({
   connector,
-  reachable,
-  open,
+  cluster,
+  namesake,
+  isFolded,
+  isClusterShown,
 }: {
   connector: Connector;
-  reachable: boolean;
-  open: boolean;
+  cluster: ConnectCluster;
+  /** A sink of the same name in another cluster. */
+  namesake: Connector | undefined;
+  /** Whether the details are below, folded. */
+  isFolded?: boolean;
+  isClusterShown?: boolean;
 }) {
   const { name, config, kind } = connector;
+  const { reachable } = cluster;
   const plugin = shortClass(config["connector.class"]);
   return (
     <Panel
@@ -30,16 +38,23 @@ export function ConnectorPanel({
       title={
         <>
           <h2>
-            <Link to={`/connectors/${name}`}>{name}</Link>
+            <Link to={connectorPage(connector)}>{name}</Link>
           </h2>
           <ConnectorStateChip shown={connector.shown} />
           <Chip>{kind}</Chip>
+          {isClusterShown && <Chip title="Connect cluster">{cluster.name}</Chip>}
           {plugin !== kind && <span className="s t3">{plugin}</span>}
         </>
       }
       aside={<ConnectorActions connector={connector} reachable={reachable} />}
     >
-      <Figures connector={connector} />
+      {namesake && (
+        <Strip tone="warn">
+          The Connect cluster {namesake.cluster} has a sink of this name, too. Both use the consumer group connect-
+          {name}, so Kafka splits the partitions of their topics between them.
+        </Strip>
+      )}
+      {connector.has_figures && <Figures connector={connector} isNameShared={namesake !== undefined} />}
       <TaskTable connector={connector} reachable={reachable} />
       {connector.stages.some(hasFailed) ? (
         <div className={styles.about}>
@@ -58,37 +73,54 @@ export function ConnectorPanel({
             <Promises connector={connector} />
           </section>
           <section className="s t3">
-            {connector.stages.length === 0
-              ? "No task has reported its stages yet."
-              : `No failures at any of its ${plural(connector.stages.length, "stage")}.`}
+            {!connector.has_figures
+              ? noFigures(cluster)
+              : connector.stages.length === 0
+                ? "No task has reported its stages yet."
+                : `No failures at any of its ${plural(connector.stages.length, "stage")}.`}
           </section>
         </div>
       )}
-      <details className={styles.fold} open={open}>
-        <summary>Every metric by task, and the configuration with secrets masked</summary>
-        <div className={styles.inside}>
-          <div>
-            <h3>Metrics</h3>
-            <MetricTable connector={connector} />
-          </div>
-          <div>
-            <h3>Configuration</h3>
-            <Facts
-              rows={Object.entries(config)
-                .sort()
-                .map(([option, value]) => [
-                  <span key={option} className="mono">
-                    {option}
-                  </span>,
-                  <span key="v" className="mono t2">
-                    {value === "" ? "(empty)" : value}
-                  </span>,
-                ])}
-            />
-          </div>
-        </div>
-      </details>
+      {isFolded && (
+        <details className={styles.fold}>
+          <summary>
+            {connector.has_figures
+              ? "Every metric by task, and the configuration with secrets masked"
+              : "The configuration with secrets masked"}
+          </summary>
+          <ConnectorDetails connector={connector} />
+        </details>
+      )}
     </Panel>
+  );
+}
+
+/** Every metric by task, and the configuration with secrets masked. */
+export function ConnectorDetails({ connector }: { connector: Connector }) {
+  return (
+    <div className={styles.inside}>
+      {connector.has_figures && (
+        <div>
+          <h3>Metrics</h3>
+          <MetricTable connector={connector} />
+        </div>
+      )}
+      <div>
+        {connector.has_figures && <h3>Configuration</h3>}
+        <Facts
+          rows={Object.entries(connector.config)
+            .sort()
+            .map(([option, value]) => [
+              <span key={option} className="mono">
+                {option}
+              </span>,
+              <span key="v" className="mono t2">
+                {value === "" ? "(empty)" : value}
+              </span>,
+            ])}
+        />
+      </div>
+    </div>
   );
 }
 
@@ -103,7 +135,7 @@ const FIGURES: [string, string][] = [
 ];
 const DROPPED: [string, string] = ["dropped-records-total", "dropped"];
 
-function Figures({ connector }: { connector: Connector }) {
+function Figures({ connector, isNameShared }: { connector: Connector; isNameShared: boolean }) {
   const { metrics, kind } = connector;
   const rows = kind === "stream" || (metrics[DROPPED[0]] ?? 0) > 0 ? [...FIGURES, DROPPED] : FIGURES;
   return (
@@ -115,7 +147,7 @@ function Figures({ connector }: { connector: Connector }) {
           <div key={metric} className={styles.figure}>
             <b>
               {metric === "records-dead-lettered" && value > 0 ? (
-                <Link to={recordsWith("connector", connector.name, ALL_TIME)} className="failed">
+                <Link to={deadLettersOf(connector, isNameShared)} className="failed">
                   {shown}
                 </Link>
               ) : (
@@ -146,11 +178,18 @@ function Promises({ connector }: { connector: Connector }) {
             {topics.join(", ") || "no topic yet"}
           </span>,
         ],
-        ["Delivery", (delivery ?? "not known").replaceAll("_", " ")],
+        ...(connector.has_figures
+          ? [["Delivery", (delivery ?? "not known").replaceAll("_", " ")] as [string, ReactNode]]
+          : []),
         [
           "Dead letters",
           dlq_topic ? (
-            <DeadLetters key="d" topic={dlq_topic} promise={dead_letters} />
+            <DeadLetters
+              key="d"
+              topic={dlq_topic}
+              promise={dead_letters}
+              records={connector.has_figures ? undefined : deadLettersOf(connector, true)}
+            />
           ) : (
             <span key="n" className="t3">
               none are written
@@ -172,12 +211,33 @@ function Promises({ connector }: { connector: Connector }) {
   );
 }
 
-function DeadLetters({ topic, promise }: { topic: string; promise: string | null }) {
+function DeadLetters({
+  topic,
+  promise,
+  records,
+}: {
+  topic: string;
+  promise: string | null;
+  records?: string | undefined;
+}) {
   return (
     <>
-      <span className="mono">{topic}</span>
+      <span className="mono">{records ? <Link to={records}>{topic}</Link> : topic}</span>
       {promise === "durable" && <span className="t3">, durable before the offset is committed</span>}
       {promise === "best_effort" && <span className="warn"> ! best effort: their cluster acknowledges nothing</span>}
     </>
   );
+}
+
+/** Return the address of a connector's records. The topic tells connectors of the same name apart. */
+function deadLettersOf({ name, dlq_topic }: Connector, byTopic: boolean): string {
+  return byTopic && dlq_topic
+    ? recordsOf({ connector: name, topic: dlq_topic }, ALL_TIME)
+    : recordsWith("connector", name, ALL_TIME);
+}
+
+function noFigures({ software }: ConnectCluster): string {
+  return software === "kafka_connect"
+    ? "Kafka Connect reports no record counts, lag or error budgets to the dashboard."
+    : "The dashboard has no record counts, lag or error budgets of this cluster.";
 }

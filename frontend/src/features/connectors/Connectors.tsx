@@ -1,43 +1,38 @@
-import { useNavigate, useParams } from "react-router";
+import { Fragment } from "react";
+import { Navigate, useNavigate, useParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useMayEdit } from "../../api/session";
+import type { ConnectCluster, Connector, ConnectorList } from "../../api/types";
+import { clusterTitle, connectorLabel, connectorPage, connectorsAt } from "../../lib/connectors";
 import { ago, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { SkeletonRows, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { ConnectorCharts } from "./ConnectorCharts";
-import { ConnectorPanel } from "./ConnectorPanel";
+import { ConnectorDetails, ConnectorPanel } from "./ConnectorPanel";
 import styles from "./Connectors.module.css";
 import { Nearest } from "./Nearest";
 
 /** What every connector and task is doing, and how far each is from its limit. */
 export function Connectors() {
-  const { name } = useParams();
-  const navigate = useNavigate();
+  const { cluster, name } = useParams();
   const { data, error, dataUpdatedAt, isError } = useConnectors();
   const now = useNow(5_000);
   useTitle("Connectors");
-  const shown = data?.results.filter((connector) => name === undefined || connector.name === name) ?? [];
-  const tasks = data?.results.reduce((sum, connector) => sum + connector.tasks.length, 0) ?? 0;
+  const moved = data && cluster && name === "edit" ? formerEditor(data, cluster) : undefined;
+  if (moved) return <Navigate to={moved} replace />;
   return (
     <>
-      <PageHead
-        title={name ?? "Connectors"}
-        note={
-          data
-            ? `${plural(data.results.length, "connector")}, ${plural(tasks, "task")}. Asked the engine ${ago(new Date(dataUpdatedAt).toISOString(), now)}.`
-            : " "
-        }
-      >
-        {name === undefined && <NewConnector reachable={data?.reachable ?? false} />}
-        {name && <Button onClick={() => navigate("/connectors")}>All connectors</Button>}
-      </PageHead>
-      {data && (isError || !data.reachable) && (
-        <Strip tone="warn">
-          {data.trouble ?? "The engine is not reachable."} What follows is what it last reported
-          {data.as_of ? `, ${ago(data.as_of, now)}` : ""}; changes are not possible until it answers.
-        </Strip>
+      {name === undefined ? (
+        <PageHead title="Connectors" note={data ? noteOf(data, ago(new Date(dataUpdatedAt).toISOString(), now)) : " "}>
+          <NewConnector isReachable={data?.clusters.some((one) => one.reachable) ?? false} />
+        </PageHead>
+      ) : (
+        <ConnectorHead name={name} cluster={cluster} software={clusterOf(data, cluster)} />
+      )}
+      {data && isError && (
+        <Strip tone="warn">The dashboard does not respond. The connectors below are those of its last response.</Strip>
       )}
       {!data && (
         <Panel>
@@ -48,35 +43,175 @@ export function Connectors() {
           )}
         </Panel>
       )}
-      {data && shown.length === 0 && (
-        <Panel>
-          <Notice title={name ? "There is no such connector" : "No connectors"}>
-            {name
-              ? "It may have been deleted."
-              : "Create one here, or give one to the engine: python -m engine run worker.properties --connector sink.properties"}
-          </Notice>
-        </Panel>
-      )}
-      <div className={styles.list}>
-        {data && name === undefined && data.results.length > 0 && (
-          <Nearest tasks={data.nearest} connectors={data.results} />
-        )}
-        {shown.map((connector) => (
-          <ConnectorPanel
-            key={connector.name}
-            connector={connector}
-            reachable={data?.reachable ?? false}
-            open={name !== undefined}
-          />
+      {data &&
+        (name === undefined ? (
+          <AllConnectors list={data} now={now} />
+        ) : (
+          <ConnectorsOfName list={data} shown={connectorsAt(data.results, name, cluster)} now={now} />
         ))}
-        {name !== undefined && shown.length > 0 && <ConnectorCharts key={name} name={name} />}
-      </div>
     </>
   );
 }
 
-function NewConnector({ reachable }: { reachable: boolean }) {
+/** The connectors in lists by cluster; a cluster has a heading only if there are several. */
+function AllConnectors({ list, now }: { list: ConnectorList; now: number }) {
+  const isOne = list.clusters.length === 1;
+  return (
+    <div className={styles.list}>
+      {list.results.length > 0 && <Nearest tasks={list.nearest} connectors={list.results} />}
+      {list.clusters.map((cluster) => {
+        const rows = list.results.filter((one) => one.cluster === cluster.name);
+        const body = (
+          <>
+            <ClusterTrouble cluster={cluster} now={now} />
+            {rows.length === 0 && <NoConnectors cluster={cluster} />}
+            {rows.map((one) => (
+              <ConnectorPanel
+                key={connectorLabel(one)}
+                connector={one}
+                cluster={cluster}
+                namesake={namesakeOf(one, list)}
+                isFolded
+              />
+            ))}
+          </>
+        );
+        return isOne ? (
+          <Fragment key={cluster.name}>{body}</Fragment>
+        ) : (
+          <section key={cluster.name} className={styles.list} aria-label={`Connect cluster ${cluster.name}`}>
+            <div className={styles.cluster}>
+              <h2>{cluster.name}</h2>
+              <span className="s t3">{[softwareWords(cluster), plural(rows.length, "connector")].join(", ")}</span>
+            </div>
+            {body}
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+/** One connector with its details, or those that share the name of an address without a cluster. */
+function ConnectorsOfName({ list, shown, now }: { list: ConnectorList; shown: readonly Connector[]; now: number }) {
+  if (shown.length === 0)
+    return (
+      <Panel>
+        <Notice title="There is no such connector">It may have been deleted.</Notice>
+      </Panel>
+    );
+  const one = shown.length === 1 ? shown[0]! : undefined;
+  return (
+    <div className={styles.list}>
+      {!one && (
+        <Strip tone="plain">{`${shown.length} Connect clusters have a connector of this name. Choose one.`}</Strip>
+      )}
+      {shown.map((connector) => {
+        const cluster = clusterOf(list, connector.cluster)!;
+        return (
+          <div key={connector.cluster} className={styles.list}>
+            <ClusterTrouble cluster={cluster} now={now} />
+            <ConnectorPanel
+              connector={connector}
+              cluster={cluster}
+              namesake={namesakeOf(connector, list)}
+              isClusterShown={list.clusters.length > 1}
+            />
+          </div>
+        );
+      })}
+      {one?.has_figures && <ConnectorCharts key={one.name} name={one.name} />}
+      {one && (
+        <Panel label={detailsTitle(one)} title={<h2>{detailsTitle(one)}</h2>}>
+          <ConnectorDetails connector={one} />
+        </Panel>
+      )}
+    </div>
+  );
+}
+
+function ConnectorHead({
+  name,
+  cluster,
+  software,
+}: {
+  name: string;
+  cluster: string | undefined;
+  software: ConnectCluster | undefined;
+}) {
+  const navigate = useNavigate();
+  const note = cluster && software ? `Connect cluster ${cluster}, ${softwareWords(software)}.` : " ";
+  return (
+    <PageHead title={name} note={note}>
+      <Button onClick={() => void navigate("/connectors")}>All connectors</Button>
+    </PageHead>
+  );
+}
+
+/** The sentence about a cluster that is away, in the place of its connectors' fresh states. */
+function ClusterTrouble({ cluster, now }: { cluster: ConnectCluster; now: number }) {
+  if (cluster.reachable) return null;
+  const known = cluster.as_of ? ` Its connectors are shown as it last reported them, ${ago(cluster.as_of, now)}.` : "";
+  return (
+    <Strip tone="warn">
+      {cluster.trouble}
+      {known} Changes are possible again when it responds.
+    </Strip>
+  );
+}
+
+function NoConnectors({ cluster }: { cluster: ConnectCluster }) {
+  if (!cluster.reachable && cluster.as_of === null) return null; // nobody knows whether it has any
+  return (
+    <Panel>
+      <Notice title="No connectors">
+        {cluster.software === "kafka_connect"
+          ? "Create one here, or with Kafka Connect's REST API."
+          : "Create one here, or give one to the engine: python -m engine run worker.properties --connector sink.properties"}
+      </Notice>
+    </Panel>
+  );
+}
+
+function NewConnector({ isReachable }: { isReachable: boolean }) {
   const may = useMayEdit();
-  const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable";
+  const barred = !may.allowed ? may.reason : isReachable ? undefined : "No Connect cluster responds";
   return barred ? <Button barred={barred}>New connector…</Button> : <Button to="/new-connector">New connector…</Button>;
+}
+
+function noteOf({ clusters, results }: ConnectorList, when: string): string {
+  const tasks = results.reduce((sum, connector) => sum + connector.tasks.length, 0);
+  const whom = clusters.length === 1 ? clusterTitle(clusters[0]!.name).replace(/^The/, "the") : "the clusters";
+  const counts = [plural(results.length, "connector"), plural(tasks, "task")];
+  if (clusters.length > 1) counts.unshift(plural(clusters.length, "Connect cluster"));
+  return `${counts.join(", ")}. Asked ${whom} ${when}.`;
+}
+
+/** Return "Kafka Connect 4.1.1", or what else is known of a cluster's software. */
+function softwareWords({ software, version }: ConnectCluster): string {
+  if (software === null) return "software not known yet";
+  return [software === "kafka_connect" ? "Kafka Connect" : "dlqadmin engine", version].filter(Boolean).join(" ");
+}
+
+/** Return another sink of the same name. Both use the same consumer group, unless their options name others. */
+function namesakeOf(connector: Connector, { results }: ConnectorList): Connector | undefined {
+  const isSink = ({ type, config }: Connector) => type === "sink" && !config["consumer.override.group.id"];
+  return results.find(
+    (one) => one.name === connector.name && one.cluster !== connector.cluster && isSink(one) && isSink(connector),
+  );
+}
+
+/** Return the page that `/connectors/NAME/edit` meant before addresses had a cluster. */
+function formerEditor({ clusters, results }: ConnectorList, name: string): string | undefined {
+  if (clusters.some((one) => one.name === name)) return undefined;
+  const found = connectorsAt(results, name);
+  return found.length === 1 ? `${connectorPage(found[0]!)}/edit` : `/connectors/${encodeURIComponent(name)}`;
+}
+
+function clusterOf(list: ConnectorList | undefined, name: string | undefined): ConnectCluster | undefined {
+  return list?.clusters.find((one) => one.name === name);
+}
+
+function detailsTitle({ has_figures }: Connector): string {
+  return has_figures ? "Metrics and configuration" : "Configuration";
 }

@@ -1,6 +1,7 @@
 import { Link } from "react-router";
 import type { Connector, NearTask } from "../../api/types";
 import { noRiskWords } from "../../lib/budget";
+import { connectorLabel, connectorPage, connectorsAt } from "../../lib/connectors";
 import { budgetRisk } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
 import { BudgetCell } from "./BudgetCell";
@@ -9,8 +10,10 @@ import styles from "./Connectors.module.css";
 /** Which task must be looked at first. */
 export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: Connector[] }) {
   const trace = (one: NearTask) =>
-    connectors.find((connector) => connector.name === one.connector)?.tasks.find((task) => task.id === one.task)?.trace;
-  const risks = connectors.flatMap((connector) => connector.tasks.map((task) => task.budget.risk));
+    connectorsAt(connectors, one.connector, one.cluster)[0]?.tasks.find((task) => task.id === one.task)?.trace;
+  const risks = connectors
+    .filter((connector) => connector.has_figures)
+    .flatMap((connector) => connector.tasks.map((task) => task.budget.risk));
   return (
     <Panel
       label="Nearest to failing"
@@ -21,13 +24,15 @@ export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: 
       <ul className={styles.near}>
         {tasks.map((one) => {
           const { label, glyph, tone } = budgetRisk(one.risk);
+          const key = { cluster: one.cluster, name: one.connector };
+          const name = `${connectorLabel(key)}-${one.task}`;
           return (
-            <li key={`${one.connector}-${one.task}`} data-testid="near" data-risk={one.risk}>
+            <li key={name} data-testid="near" data-risk={one.risk}>
               <Glyph tone={tone} large>
                 {glyph}
               </Glyph>
-              <Link to={`/connectors/${one.connector}`} className={`mono cut ${styles.task}`}>
-                {one.connector}-{one.task}
+              <Link to={connectorPage(key)} className={`mono cut ${styles.task}`}>
+                {name}
               </Link>
               <span className={`s ${styles.risk} ${tone === "plain" ? "t2" : tone}`}>{label}</span>
               {one.risk === "failed" ? <Why trace={trace(one)} /> : <BudgetCell budget={one} />}

@@ -23,10 +23,9 @@ export function OptionForm({ options, config, opened, hidden, all, search, onCha
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = ({ name, doc }: ConnectorOption) =>
     words.every((word) => `${name} ${doc}`.toLowerCase().includes(word));
+  const isSet = ({ name, errors }: ConnectorOption) => name in config || name in (opened ?? {}) || errors.length > 0;
   const isShown = (one: ConnectorOption) =>
-    words.length > 0
-      ? matches(one)
-      : all || one.name in config || one.name in (opened ?? {}) || one.required || one.errors.length > 0;
+    words.length > 0 ? matches(one) : isSet(one) || (one.visible && (all || one.required));
   const shown = options.filter(isShown);
   const groups = [...new Set(shown.map((one) => one.group))];
   return (

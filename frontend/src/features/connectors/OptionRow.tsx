@@ -21,6 +21,13 @@ export function OptionRow({ option, value, before, isNew, hidden, onChange }: Op
   const { name, doc, errors, required, type } = option;
   const id = `option-${name}`;
   const changed = value !== before;
+  const facts = [
+    type,
+    required && "required",
+    option.importance && `${option.importance} importance`,
+    option.default !== null && option.default !== "" && `default ${option.default}`,
+    recommendation(option.recommended),
+  ];
   const fallback =
     option.default === null || option.default === "" ? (required ? "required" : "not set") : option.default;
   const shared = {
@@ -39,8 +46,7 @@ export function OptionRow({ option, value, before, isNew, hidden, onChange }: Op
         </label>
         {doc && <div className="s t2">{doc.replaceAll("`", "")}</div>}
         <div className="xs t3">
-          {type}
-          {option.default !== null && option.default !== "" && `, default ${option.default}`}
+          {facts.filter(Boolean).join(", ")}
           {hidden && !changed && ". The value is hidden; leave it to keep the stored one"}
         </div>
       </div>
@@ -57,6 +63,7 @@ export function OptionRow({ option, value, before, isNew, hidden, onChange }: Op
       ) : (
         <TextInput
           {...shared}
+          list={option.recommended.length > 0 ? `${id}-values` : undefined}
           value={value ?? ""}
           placeholder={fallback}
           type={type === "password" ? "password" : "text"}
@@ -64,6 +71,13 @@ export function OptionRow({ option, value, before, isNew, hidden, onChange }: Op
           spellCheck={false}
           onChange={(event) => onChange(event.currentTarget.value === "" ? undefined : event.currentTarget.value)}
         />
+      )}
+      {option.recommended.length > 0 && type !== "boolean" && (
+        <datalist id={`${id}-values`}>
+          {option.recommended.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
       )}
       <div className={styles.under}>
         {changed && !isNew && (
@@ -76,4 +90,12 @@ export function OptionRow({ option, value, before, isNew, hidden, onChange }: Op
       </div>
     </div>
   );
+}
+
+const MOST_NAMED = 5;
+
+/** Return the recommended values if they are few; the field offers all of them. */
+function recommendation(values: readonly string[]): string | false {
+  if (values.length === 0 || values.length > MOST_NAMED) return false;
+  return `recommended ${values.map((one) => one || "empty").join(" or ")}`;
 }

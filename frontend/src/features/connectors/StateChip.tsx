@@ -11,7 +11,7 @@ export function ConnectorStateChip({ shown }: { shown: ShownState }) {
   const since = shown.since ? `, ${ago(shown.since, now)}` : "";
   return (
     <>
-      <Chip tone={tone}>
+      <Chip tone={tone} wraps>
         <span aria-hidden="true">{glyph}</span>
         {shown.text}
       </Chip>

@@ -24,6 +24,7 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
         No tasks at present.
       </div>
     );
+  if (!connector.has_figures) return <PlainTaskTable connector={connector} reachable={reachable} />;
   const drops = connector.kind === "stream" || (connector.metrics[DROPPED] ?? 0) > 0;
   const width = COLUMNS.length + (drops ? 7 : 6);
   return (
@@ -52,6 +53,49 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
               <Waiting task={task} width={width} />
               {task.trace && (
                 <Wide width={width}>
+                  <pre className={styles.trace}>{task.trace}</pre>
+                </Wide>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The tasks of a cluster that reports no figures of them: their states and workers. */
+function PlainTaskTable({ connector, reachable }: { connector: Connector; reachable: boolean }) {
+  return (
+    <div className={styles.scroll} role="group" tabIndex={0} aria-label="Tasks and workers">
+      <table className={styles.tasks} aria-label="Tasks">
+        <thead>
+          <tr>
+            <th>Task</th>
+            <th>State</th>
+            <th>Worker</th>
+            <th />
+          </tr>
+        </thead>
+        <tbody>
+          {connector.tasks.map((task) => (
+            <Fragment key={task.id}>
+              <tr>
+                <td className="mono">
+                  {connector.name}-{task.id}
+                </td>
+                <td className={styles.state}>
+                  <StateChip state={task.state} />
+                </td>
+                <td data-label="Worker" className="mono t2">
+                  {task.worker_id || "–"}
+                </td>
+                <td className="num">
+                  <RestartTask connector={connector} task={task.id} reachable={reachable} />
+                </td>
+              </tr>
+              {task.trace && (
+                <Wide width={4}>
                   <pre className={styles.trace}>{task.trace}</pre>
                 </Wide>
               )}
@@ -104,7 +148,7 @@ function Row({
         {last > 0 ? ago(new Date(last).toISOString(), now) : "never"}
       </td>
       <td className="num">
-        <RestartTask name={connector.name} task={task.id} reachable={reachable} />
+        <RestartTask connector={connector} task={task.id} reachable={reachable} />
       </td>
     </tr>
   );

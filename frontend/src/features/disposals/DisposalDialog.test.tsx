@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { DisposalDialog } from "./DisposalDialog";
 import { DisposalMenu } from "./DisposalMenu";
 import { DisposalToast } from "./DisposalToast";
-import { settle } from "../../testing";
+import { enter, settle } from "../../testing";
 import { showDisposalToast } from "./disposalToasts";
 
 const DONE = {
@@ -84,11 +84,7 @@ async function press(name: string): Promise<void> {
   await settle();
 }
 
-async function type(text: string): Promise<void> {
-  const field = document.querySelector("textarea")!;
-  const set = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value")!.set!;
-  await act(() => (set.call(field, text), field.dispatchEvent(new Event("input", { bubbles: true }))));
-}
+const type = (text: string) => enter(document.querySelector("textarea")!, text);
 
 const dialog = (onClose = () => {}) => (
   <DisposalDialog decision="discard" what={{ ids: [1, 2] }} subject="2 records" onClose={onClose} />

@@ -1,11 +1,13 @@
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { Link, useParams } from "react-router";
+import { useDecodedFix, type RecordPart } from "../../api/decoded";
 import { useDeadLetter } from "../../api/deadLetters";
 import { useDropFix, useFix } from "../../api/fixes";
 import type { FixPage, Message } from "../../api/replayTypes";
 import { useSuggestions } from "../../api/bulkFixes";
 import { useMayNotRead, useMayWrite } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
+import { isDecodable, mayNameSchema } from "../../lib/decodable";
 import { ago, bytes, dateTime, timeOfDay } from "../../lib/format";
 import type { Part } from "../../lib/editing";
 import { fixName, replayName } from "../../lib/naming";
@@ -22,6 +24,7 @@ import { FixPlan } from "./FixPlan";
 import { KeyAndHeadersPanel } from "./KeyAndHeadersPanel";
 import { partsOf, sameParts, type MessageParts } from "./messageParts";
 import { Rehearsal } from "./Rehearsal";
+import { SchemaPartPanel } from "./SchemaPartPanel";
 import { SourceRecordEditor } from "./SourceRecordEditor";
 import { Suggestions } from "./Suggestions";
 import { useDraft, type DraftState } from "./useDraft";
@@ -120,6 +123,10 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
   const isSuggesting = useSuggestions(letter.id).isLoading;
   const [edits, setEdits] = useState(0);
   const [suggestionsTaken, setSuggestionsTaken] = useState(0);
+  const [asBytes, setAsBytes] = useState<readonly RecordPart[]>([]);
+  const saved = page.draft?.updated_at ?? null;
+  const decodedValue = useDecodedFix(id, "value", saved, isDecodable(letter, "value"));
+  const decodedKey = useDecodedFix(id, "key", saved, mayNameSchema(page.original.key, page.original.headers));
   const change = (next: MessageParts) => {
     setEdits(edits + 1);
     state.change(next);
@@ -128,6 +135,24 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
     change({ ...parts, value });
     setSuggestionsTaken(suggestionsTaken + 1); // the panel starts anew, because its mode may not suit the new value
   };
+  /** The editor of a part that names a schema; null for another part, or if its bytes are edited. */
+  const schemaPanel = (part: RecordPart) => {
+    const fixOfPart = (part === "key" ? decodedKey : decodedValue).data;
+    if (!fixOfPart?.original?.editable || asBytes.includes(part)) return null;
+    return (
+      <SchemaPartPanel
+        id={id}
+        part={part}
+        original={fixOfPart.original}
+        draft={fixOfPart.draft}
+        locked={!may.allowed}
+        onChange={(changed) => change({ ...parts, [part]: changed })}
+        onBytes={() => setAsBytes([...asBytes, part])}
+      />
+    );
+  };
+  const keyPanel = schemaPanel("key");
+  const isLoading = decodedValue.isLoading || decodedKey.isLoading;
   return (
     <>
       <PageHead
@@ -171,42 +196,67 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
           </span>
         </Strip>
       )}
-      {parts.value === undefined || original.value === undefined ? (
-        <Panel title="Value">
-          <Notice title={`The value is too large to edit here: ${bytes(page.original.value.size)}`}>
-            It is sent unchanged. You can edit the key and the headers.
-          </Notice>
-        </Panel>
-      ) : (
-        <ValuePanel
-          key={suggestionsTaken}
-          original={original.value}
-          value={parts.value}
-          locked={!may.allowed}
-          onChange={(value) => change({ ...parts, value })}
-        />
-      )}
-      {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={takeSuggestion} />}
-      {isSuggesting ? (
-        // The panels below appear after the suggestions, so that nothing moves under the pointer.
-        <Panel className={styles.gap}>
-          <SkeletonRows rows={6} />
-        </Panel>
-      ) : (
-        <>
-          <div className={styles.gap}>
-            <Rehearsal
-              asked={{ dead_letters: [letter.id], draft: true }}
-              before={async () => void (state.pending && (await state.flush()))}
-              version={String(edits)}
-              barred={may.allowed ? undefined : may.reason}
-            />
-          </div>
-          <KeyAndHeadersPanel parts={parts} stripped={page.stripped} locked={!may.allowed} onChange={change} />
-          <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
-        </>
-      )}
+      <Suspense fallback={<LoadingPanel />}>
+        {isLoading ? (
+          <LoadingPanel />
+        ) : (
+          <>
+            {parts.value === undefined || original.value === undefined ? (
+              <Panel title="Value">
+                <Notice title={`The value is too large to edit here: ${bytes(page.original.value.size)}`}>
+                  It is sent unchanged. You can edit the key and the headers.
+                </Notice>
+              </Panel>
+            ) : (
+              (schemaPanel("value") ?? (
+                <ValuePanel
+                  key={suggestionsTaken}
+                  original={original.value}
+                  value={parts.value}
+                  locked={!may.allowed}
+                  onChange={(value) => change({ ...parts, value })}
+                />
+              ))
+            )}
+            {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={takeSuggestion} />}
+            {isSuggesting ? (
+              // The panels below appear after the suggestions, so that nothing moves under the pointer.
+              <Panel className={styles.gap}>
+                <SkeletonRows rows={6} />
+              </Panel>
+            ) : (
+              <>
+                <div className={styles.gap}>
+                  <Rehearsal
+                    asked={{ dead_letters: [letter.id], draft: true }}
+                    before={async () => void (state.pending && (await state.flush()))}
+                    version={String(edits)}
+                    barred={may.allowed ? undefined : may.reason}
+                  />
+                </div>
+                {keyPanel && <div className={styles.gap}>{keyPanel}</div>}
+                <KeyAndHeadersPanel
+                  parts={parts}
+                  hasKey={!keyPanel}
+                  stripped={page.stripped}
+                  locked={!may.allowed}
+                  onChange={change}
+                />
+                <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
+              </>
+            )}
+          </>
+        )}
+      </Suspense>
     </>
+  );
+}
+
+function LoadingPanel() {
+  return (
+    <Panel>
+      <SkeletonRows rows={10} />
+    </Panel>
   );
 }
 

@@ -8,14 +8,16 @@ import { BytesField } from "./BytesField";
 import styles from "./Fix.module.css";
 import type { HeaderPart, MessageParts } from "./messageParts";
 
-/** The fields of the key and the headers, one row each, in the order of the record. */
+/** The fields of the headers, one row each, in the order of the record, and of the key unless it has a panel. */
 export function KeyAndHeadersPanel({
   parts,
+  hasKey,
   stripped,
   locked,
   onChange,
 }: {
   parts: MessageParts;
+  hasKey: boolean;
   stripped: string[];
   locked: boolean;
   onChange: (parts: MessageParts) => void;
@@ -32,18 +34,20 @@ export function KeyAndHeadersPanel({
       className={styles.gap}
       title={
         <>
-          <h2>Key and headers</h2>
+          <h2>{hasKey ? "Key and headers" : "Headers"}</h2>
           <span className="s t3">{plural(parts.headers.length, "header")}, in order</span>
         </>
       }
       aside={<StrippedHeaders names={stripped} />}
     >
       <div className={styles.parts}>
-        <div className={styles.part}>
-          <span className={`b ${styles.partName}`}>Key</span>
-          <BytesField label="Key" value={parts.key} locked={locked} onChange={(key) => onChange({ ...parts, key })} />
-          <span className={`s t3 nw ${styles.size}`}>{bytes(parts.key?.length)}</span>
-        </div>
+        {hasKey && (
+          <div className={styles.part}>
+            <span className={`b ${styles.partName}`}>Key</span>
+            <BytesField label="Key" value={parts.key} locked={locked} onChange={(key) => onChange({ ...parts, key })} />
+            <span className={`s t3 nw ${styles.size}`}>{bytes(parts.key?.length)}</span>
+          </div>
+        )}
         {parts.headers.map((header, index) => (
           <div key={header.id} className={styles.part}>
             <TextInput

@@ -9,6 +9,7 @@ import { useSyncedScroll } from "../../ui/useSyncedScroll";
 import { BYTES_MODES, type BytesMode } from "./BytesField";
 import styles from "./Fix.module.css";
 
+// It suspends the whole page, so that no panel below it moves when it has loaded.
 const ValueEditor = lazy(() => import("./ValueEditor"));
 // It has its own Suspense boundary, so that the editor stays visible while it loads.
 const DifferenceView = lazy(() => import("./DifferenceView"));
@@ -74,81 +75,75 @@ export function ValuePanel({
         )
       }
     >
-      <Suspense fallback={<SkeletonRows rows={8} height={16} />}>
-        <div className={styles.panes} onScrollCapture={scrollTogether}>
-          <div className={styles.pane}>
-            <header className={styles.paneHead}>
-              <b>Original</b>
-              <span className="s t3">read only, {bytes(original?.length)}</span>
-            </header>
-            {original === null ? (
-              <Notice title="The value was null">
-                In a compacted topic, a record without a value deletes its key.
-              </Notice>
-            ) : (
-              <ValueEditor
-                label="Original value"
-                side="original"
-                text={before}
-                other={isOnlyOriginalBinary ? before : after}
-              />
-            )}
-          </div>
-          <div className={styles.pane}>
-            <header className={styles.paneHead}>
-              <b>Edited</b>
-              <span className="s t3">{bytes(value?.length)}</span>
-              <span className="sp" />
-              {mode === "text" && text !== null && <JsonStatus text={text} />}
-              {mode === "hex" && fromHex(hexText) === null && (
-                <span className="s failed">✕ not pairs of hex digits</span>
-              )}
-            </header>
-            {mode === "text" && text !== null && (
-              <ValueEditor
-                label="Edited value"
-                side="edited"
-                text={text}
-                other={isOnlyOriginalBinary ? text : before}
-                locked={locked}
-                onChange={changeText}
-              />
-            )}
-            {mode === "hex" && (
-              <Textarea
-                aria-label="Edited value in hex"
-                value={hexText}
-                disabled={locked}
-                onChange={(event) => changeText(event.currentTarget.value)}
-                autosize
-                minRows={4}
-                spellCheck={false}
-                classNames={{ input: styles.hexInput! }}
-              />
-            )}
-            {mode === "null" && (
-              <Notice title="The value is null">
-                Null is not an empty value. In a compacted topic it deletes the key.
-              </Notice>
-            )}
-          </div>
-          <div className={styles.pane} role="group" aria-label="Difference" tabIndex={0}>
-            {sameBytes(original, value) ? (
-              <>
-                <header className={styles.paneHead}>
-                  <b>Difference</b>
-                  <span className="s t3">none, identical byte for byte</span>
-                </header>
-                <Notice title="No changes">Your changes appear here.</Notice>
-              </>
-            ) : (
-              <Suspense fallback={<SkeletonRows rows={4} height={16} />}>
-                <DifferenceView original={before} edited={hex && value !== null ? toHex(value) : after} hex={hex} />
-              </Suspense>
-            )}
-          </div>
+      <div className={styles.panes} onScrollCapture={scrollTogether}>
+        <div className={styles.pane}>
+          <header className={styles.paneHead}>
+            <b>Original</b>
+            <span className="s t3">read only, {bytes(original?.length)}</span>
+          </header>
+          {original === null ? (
+            <Notice title="The value was null">In a compacted topic, a record without a value deletes its key.</Notice>
+          ) : (
+            <ValueEditor
+              label="Original value"
+              side="original"
+              text={before}
+              other={isOnlyOriginalBinary ? before : after}
+            />
+          )}
         </div>
-      </Suspense>
+        <div className={styles.pane}>
+          <header className={styles.paneHead}>
+            <b>Edited</b>
+            <span className="s t3">{bytes(value?.length)}</span>
+            <span className="sp" />
+            {mode === "text" && text !== null && <JsonStatus text={text} />}
+            {mode === "hex" && fromHex(hexText) === null && <span className="s failed">✕ not pairs of hex digits</span>}
+          </header>
+          {mode === "text" && text !== null && (
+            <ValueEditor
+              label="Edited value"
+              side="edited"
+              text={text}
+              other={isOnlyOriginalBinary ? text : before}
+              locked={locked}
+              onChange={changeText}
+            />
+          )}
+          {mode === "hex" && (
+            <Textarea
+              aria-label="Edited value in hex"
+              value={hexText}
+              disabled={locked}
+              onChange={(event) => changeText(event.currentTarget.value)}
+              autosize
+              minRows={4}
+              spellCheck={false}
+              classNames={{ input: styles.hexInput! }}
+            />
+          )}
+          {mode === "null" && (
+            <Notice title="The value is null">
+              Null is not an empty value. In a compacted topic it deletes the key.
+            </Notice>
+          )}
+        </div>
+        <div className={styles.pane} role="group" aria-label="Difference" tabIndex={0}>
+          {sameBytes(original, value) ? (
+            <>
+              <header className={styles.paneHead}>
+                <b>Difference</b>
+                <span className="s t3">none, identical byte for byte</span>
+              </header>
+              <Notice title="No changes">Your changes appear here.</Notice>
+            </>
+          ) : (
+            <Suspense fallback={<SkeletonRows rows={4} height={16} />}>
+              <DifferenceView original={before} edited={hex && value !== null ? toHex(value) : after} hex={hex} />
+            </Suspense>
+          )}
+        </div>
+      </div>
     </Panel>
   );
 }

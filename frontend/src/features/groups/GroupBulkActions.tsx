@@ -75,7 +75,8 @@ function MergeDialog({
     <ConfirmDialog
       open
       title={`Merge ${plural(groups.length, "group")}`}
-      inputLabel="Reason (optional)"
+      inputLabel="Reason"
+      required
       confirmLabel="Merge"
       busy={merge.isPending}
       error={merge.error?.message ?? null}

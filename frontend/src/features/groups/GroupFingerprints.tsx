@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useRegroup } from "../../api/groups";
 import { useMayWrite } from "../../api/session";
 import type { Fingerprint, GroupDetail, Regrouping } from "../../api/types";
@@ -43,6 +43,8 @@ function FingerprintFacts({ fingerprint }: { fingerprint: Fingerprint }) {
             {fingerprint.stage}
           </span>,
         ],
+        ...named("Origin", fingerprint.origin),
+        ...named("Named fields", fingerprint.name),
         ["Message", <NormalisedMessage key="m" message={fingerprint.message} holes={fingerprint.holes} />],
         ["Placeholders", <Placeholders key="h" holes={fingerprint.holes} />],
         [
@@ -60,6 +62,19 @@ function FingerprintFacts({ fingerprint }: { fingerprint: Fingerprint }) {
       ]}
     />
   );
+}
+
+/** Return a row of facts, or none for an empty text. */
+function named(label: string, text: string): [string, ReactNode][] {
+  if (text === "") return [];
+  return [
+    [
+      label,
+      <span key={label} className="mono">
+        {text}
+      </span>,
+    ],
+  ];
 }
 
 function Placeholders({ holes }: { holes: Fingerprint["holes"] }) {
@@ -111,7 +126,11 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
           <input type="checkbox" checked={ticked.has(fingerprint.id)} onChange={() => tick(fingerprint.id)} />
           <span>
             <span className="t2">
-              {fingerprint.exception_class.split(".").at(-1)} · {fingerprint.stage}
+              {[
+                fingerprint.exception_class.split(".").at(-1),
+                fingerprint.stage,
+                ...[fingerprint.origin, fingerprint.name].filter(Boolean),
+              ].join(" · ")}
             </span>
             <NormalisedMessage message={fingerprint.message} holes={fingerprint.holes} />
           </span>
@@ -125,7 +144,8 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
       <ConfirmDialog
         open={isDialogOpen}
         title={`Split off ${plural(chosen.length, "fingerprint")}`}
-        inputLabel="Reason (optional)"
+        inputLabel="Reason"
+        required
         confirmLabel="Split off"
         busy={split.isPending}
         error={split.error?.message ?? null}

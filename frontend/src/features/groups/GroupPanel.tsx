@@ -3,7 +3,6 @@ import type { Regrouping } from "../../api/types";
 import { groupRecordsOf, recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
-import { shortClass } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
@@ -55,10 +54,7 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
       title={
         <span className={styles.panelTitle}>
           <h2>{group.title}</h2>
-          <span className="mono t2">
-            {shortClass(group.exception_class)}
-            {group.message && `: ${group.message}`}
-          </span>
+          <span className="mono t2">{[group.origin, group.message].filter(Boolean).join(" · ")}</span>
           <GroupStateChip state={group.state} />
           {group.all_closed && group.state !== "resolved" && <Chip tone="passed">✓ All passed</Chip>}
           {group.mute && <span className="s t3 nw">{muteLabel(group.mute, zone, now)}</span>}

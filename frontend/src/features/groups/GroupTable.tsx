@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { Group } from "../../api/types";
 import { ago, bucket, count, dateMinute } from "../../lib/format";
 import type { Span } from "../../lib/span";
-import { stageColours, shortClass } from "../../lib/stages";
+import { stageColours } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
 import { Sparkline } from "../../ui/charts";
 import { LinkButton } from "../../ui/controls";
@@ -55,7 +55,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
               <th className={`num ${styles.optional}`} title="Events in this hour and the 23 hours before it">
                 24 h
               </th>
-              <th className="num" title="Events in the last 5 minutes">
+              <th className={`num ${styles.optional}`} title="Events in the last 5 minutes">
                 Now
               </th>
               <th
@@ -92,9 +92,10 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                     <button
                       type="button"
                       className="cut"
-                      aria-label={`${shortClass(group.exception_class)}: show ${group.title}`}
+                      aria-label={`Show ${group.title}`}
+                      title={group.exception_class}
                     >
-                      {shortClass(group.exception_class)}
+                      {group.title}
                     </button>
                     <Chip mono>{group.stage ?? "unreadable"}</Chip>
                     <GroupStateChip state={group.state} />
@@ -105,7 +106,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                     {group.mute && <span className="s t3 cut">{muteLabel(group.mute, zone, now)}</span>}
                   </div>
                   <div className="mono t2 cut" title={group.message}>
-                    {group.message || group.title}
+                    {[...(group.origin ? [group.origin] : []), group.message].join(" · ")}
                   </div>
                 </td>
                 <td className={styles.optional}>
@@ -120,7 +121,9 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                 <td className={styles.events}>{count(group.events)}</td>
                 <td className={group.work.open > 0 ? "num b" : "num t3"}>{count(group.work.open)}</td>
                 <td className={`num ${styles.optional}`}>{count(group.events_24h)}</td>
-                <td className={group.now > 0 ? "num failed b" : "num t3"}>{atLeast(group.now, group.now_exact)}</td>
+                <td className={join(group.now > 0 ? "num failed b" : "num t3", styles.optional)}>
+                  {atLeast(group.now, group.now_exact)}
+                </td>
                 <td className={`num t2 ${styles.optional}`}>{atLeast(group.keys, group.keys_exact)}</td>
                 <td className={`s t2 nw ${styles.optional}`}>{dateMinute(group.first_seen, zone)}</td>
                 <td className="s nw" title={dateMinute(group.last_seen, zone)}>

@@ -5,7 +5,7 @@ import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter, Route, Routes, useLocation } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Fingerprint, GroupDetail } from "../../api/types";
-import { settle, until } from "../../testing";
+import { enter, settle, until } from "../../testing";
 import { Groups } from "./Groups";
 
 type ResponseBody = object | "broken" | "never";
@@ -41,6 +41,8 @@ function group(id: number, prints: number): GroupDetail {
         message: `m${index}`,
         holes: [],
         frame: "",
+        name: "",
+        origin: "",
         events: 1,
       }) as Fingerprint,
   );
@@ -50,6 +52,7 @@ function group(id: number, prints: number): GroupDetail {
     exception_class: "e.X",
     stage: "TASK_PUT",
     message: `message ${id}`,
+    origin: "",
     fingerprint_count: prints,
     state: "new",
     mute: null,
@@ -86,6 +89,8 @@ function defaultResponse(path: string): ResponseBody {
     total_records: 4,
     took_ms: 1,
     exact: true,
+    of: null,
+    partial: false,
   };
 }
 
@@ -201,6 +206,7 @@ it("a split opens the new group and can be undone", async () => {
   await show("/groups/1");
   await act(() => document.querySelector<HTMLInputElement>("[data-testid=fingerprint] input")!.click());
   await click("Split off 1");
+  await enter(document.querySelector<HTMLTextAreaElement>("[role=dialog] textarea")!, "Two causes.");
   await click("Split off", document.querySelector("[role=dialog]")!);
   await until(() => address() === "/groups/3");
   expect(document.querySelector("[data-testid=regrouped]")?.textContent).toContain("Split three off one.");

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 import { useGroup, useGroupCounts, useGroups } from "../../api/groups";
-import type { Regrouping } from "../../api/types";
+import type { GroupPage, Regrouping } from "../../api/types";
 import { recordsWith } from "../../lib/filter";
 import { count, plural, took } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
@@ -19,6 +19,7 @@ import { useTitle } from "../../ui/useTitle";
 import { EmptyGroups } from "./EmptyGroups";
 import { GroupBulkActions } from "./GroupBulkActions";
 import { GroupPanel } from "./GroupPanel";
+import { GroupSearch } from "./GroupSearch";
 import { GroupTable } from "./GroupTable";
 import { UndoRegroupingButton, regroupingLabel } from "./Regroupings";
 
@@ -30,6 +31,7 @@ const SORTS = [
   { value: "first_seen", label: "first seen" },
 ];
 const COUNTS_REFRESH_MS = 10_000;
+const SEARCH_REFRESH_MS = 600_000;
 
 /** The groups screen: groups of the same failure, with the chosen one in detail. */
 export function Groups() {
@@ -39,9 +41,17 @@ export function Groups() {
   const status = TABS.find((tab) => tab === params.get("status")) ?? "unresolved";
   const span = readSpan(params);
   const sort = SORTS.find((option) => option.value === params.get("sort")) ?? SORTS[0]!;
-  const query = new URLSearchParams({ status, sort: sort.value, from: span.from, to: span.to }).toString();
+  const search = params.get("q") ?? "";
+  const query = new URLSearchParams({
+    status,
+    sort: sort.value,
+    from: span.from,
+    to: span.to,
+    ...(search ? { q: search } : {}),
+  }).toString();
   const list = useGroups(query);
-  const latest = useGroupCounts(query, COUNTS_REFRESH_MS);
+  // A search may read records, so it is repeated seldom.
+  const latest = useGroupCounts(query, search === "" ? COUNTS_REFRESH_MS : SEARCH_REFRESH_MS);
   const groups = useMemo(() => list.data?.pages.flatMap((page) => page.results) ?? [], [list.data]);
   const first = list.data?.pages[0];
   const chosen = id === undefined ? groups[0]?.id : Number(id);
@@ -50,7 +60,8 @@ export function Groups() {
 
   const setParam = (name: string, value: string) => {
     const next = new URLSearchParams(params);
-    next.set(name, value);
+    if (value === "") next.delete(name);
+    else next.set(name, value);
     if (name === "status") navigate(`/groups?${next}`);
     else setParams(next);
   };
@@ -108,6 +119,12 @@ export function Groups() {
           items={SORTS.map((option) => ({ label: option.label, onClick: () => setParam("sort", option.value) }))}
         />
       </PageHead>
+      <GroupSearch
+        key={search}
+        query={search}
+        error={list.isError && search !== "" ? list.error.message : undefined}
+        onChange={(next) => setParam("q", next)}
+      />
       <div style={{ marginBottom: 12 }}>
         <TabRow
           value={status}
@@ -120,7 +137,7 @@ export function Groups() {
         >
           {first && (
             <span className="s t3 nw" style={{ alignSelf: "center" }}>
-              {first.exact ? "Exact" : "Bounded"}, {took(first.took_ms)}.{" "}
+              {exactnessWords(first)}, {took(first.took_ms)}.{" "}
               {newEvents > 0 && (
                 <LinkButton onClick={() => void list.refetch()}>{plural(newEvents, "new event")}: show</LinkButton>
               )}
@@ -172,4 +189,14 @@ export function Groups() {
       {chosen && <GroupPanel id={chosen} span={span} hasTicked={ticked.length > 0} onRegrouped={onRegrouped} />}
     </>
   );
+}
+
+/** Tell which counts are exact. Counters do not know the content of records. */
+function exactnessWords({ exact, of, partial }: GroupPage): string {
+  if (of === null) return exact ? "Exact" : "Bounded";
+  if (partial) return `Partial: stopped at 2 s after ${plural(of, "matching record")}`;
+  const events = exact
+    ? `Events: ${plural(of, "matching record")}`
+    : `Events: the newest ${count(of)} matching records`;
+  return `${events}; trend, 24 h, now and keys: whole groups`;
 }

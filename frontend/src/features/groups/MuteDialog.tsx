@@ -26,7 +26,8 @@ export function MuteDialog({ open, subject, busy, error, onClose, onConfirm }: P
     <ConfirmDialog
       open={open}
       title={`Mute ${subject}`}
-      inputLabel="Reason (optional)"
+      inputLabel="Reason"
+      required
       confirmLabel="Mute"
       busy={busy}
       error={error}

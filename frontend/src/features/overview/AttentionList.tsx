@@ -139,7 +139,7 @@ function Unlisted({ dismissed, states }: { dismissed: readonly Dismissal[]; stat
       )}
       {isOpen && dismissed.map((one) => <DismissedFinding key={one.finding} dismissal={one} />)}
       {states.map(({ subject, text, href }) => (
-        <div key={subject}>
+        <div key={subject} className="t3">
           Not listed: <Link to={href}>{subject}</Link>, {text}.
         </div>
       ))}

@@ -8,7 +8,8 @@ import type { Span } from "../../lib/span";
 import { stageColours } from "../../lib/stages";
 import { WORK_STATES, allWork, type WorkState } from "../../lib/work";
 import { useZone } from "../../lib/zone";
-import { ColumnChart, Legend, type ColumnSeries } from "../../ui/charts";
+import chartStyles from "../../ui/charts.module.css";
+import { ChartArea, ColumnChart, Legend, type ColumnSeries } from "../../ui/charts";
 import { Choice } from "../../ui/controls";
 import { Notice, Panel, SkeletonRows, join } from "../../ui/Panel";
 import { WorkSwatch } from "../../ui/WorkBar";
@@ -40,6 +41,7 @@ export function OpenWorkPanel({
   const work = summary?.work;
   return (
     <Panel
+      className={chartStyles.filled}
       label="Open work"
       title={
         <>
@@ -113,18 +115,20 @@ function WorkChart({
   const series = by === "state" ? statesOf(data) : splitOf(data, by);
   return (
     <>
-      <div className={styles.chart}>
-        <ColumnChart
-          series={series}
-          from={Date.parse(data.from)}
-          bucketMs={data.bucket_ms}
-          height={270}
-          zone={zone}
-          label={`Open work at the end of each column, by ${by}`}
-          axes
-          onNarrow={onNarrow}
-        />
-      </div>
+      <ChartArea height={270}>
+        {(height) => (
+          <ColumnChart
+            series={series}
+            from={Date.parse(data.from)}
+            bucketMs={data.bucket_ms}
+            height={height}
+            zone={zone}
+            label={`Open work at the end of each column, by ${by}`}
+            axes
+            onNarrow={onNarrow}
+          />
+        )}
+      </ChartArea>
       <Legend series={series} />
     </>
   );

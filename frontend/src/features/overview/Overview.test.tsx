@@ -26,6 +26,8 @@ const WORK = {
 const NOW = Date.now();
 const CONNECTORS = [
   {
+    cluster: "engine",
+    has_figures: true,
     name: "early",
     topics: [],
     tasks: [],
@@ -33,6 +35,8 @@ const CONNECTORS = [
     last_error_at: new Date(NOW - 9 * 86_400_000).toISOString(),
   },
   {
+    cluster: "engine",
+    has_figures: true,
     name: "late",
     topics: [],
     tasks: [],
@@ -79,18 +83,23 @@ const ANSWERS: Record<string, object> = {
     total: { count: 1, exact: true },
     partial: false,
   },
-  connectors: { reachable: true, as_of: null, trouble: null, nearest: [], results: CONNECTORS },
+  "no dead letters": { results: [], total: { count: 0, exact: true }, partial: false },
+  connectors: { clusters: [], nearest: [], results: CONNECTORS },
 };
 
 let root: Root;
 let broken: boolean;
+let hasOlder: boolean;
 
 beforeEach(() => {
   broken = false;
+  hasOlder = true;
   vi.stubGlobal(
     "fetch",
     vi.fn((url: string) => {
-      const path = new URL(url, "http://here").pathname.replace("/api/v1/", "");
+      const { pathname, searchParams } = new URL(url, "http://here");
+      const isEmpty = !hasOlder && searchParams.get("to") === "now-1h";
+      const path = isEmpty ? "no dead letters" : pathname.replace("/api/v1/", "");
       return Promise.resolve(
         new Response(JSON.stringify(broken ? { detail: "It broke." } : ANSWERS[path]), { status: broken ? 500 : 200 }),
       );
@@ -171,7 +180,11 @@ it("without a time range it shows the smallest that has a dead letter", async ()
   ]);
 });
 
-it("a dead letter of the last hour makes it the last hour, and a newer one changes nothing", async () => {
+it.each([
+  [true, "24h"],
+  [false, "1h"],
+])("if a dead letter is of the last hour, and older ones exist: %s, it is the last %s", async (older, range) => {
+  hasOlder = older;
   const [row] = (ANSWERS["dead-letters"] as { results: { failed_at: string }[] }).results;
   const before = row!.failed_at;
   row!.failed_at = new Date(NOW - 50 * 60_000).toISOString();
@@ -179,5 +192,5 @@ it("a dead letter of the last hour makes it the last hour, and a newer one chang
   await until(() => document.querySelector("[aria-label=Time] input:checked") !== null);
   row!.failed_at = before;
   await act(() => client.refetchQueries());
-  expect(document.querySelector<HTMLInputElement>("[aria-label=Time] input:checked")?.value).toBe("1h");
+  expect(document.querySelector<HTMLInputElement>("[aria-label=Time] input:checked")?.value).toBe(range);
 });

@@ -29,18 +29,25 @@ const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stag
   label: value,
 }));
 
-/** Shows what is wrong, what is left to repair, and what to do first. Without a time range: the smallest with data. */
+/** Shows what is wrong, what is left to repair, and what to do first. Without a time range: the smallest with data.
+ *
+ * The last hour has two columns of open work. So it is chosen only while nothing is older. */
 export function Overview() {
   const [params, setParams] = useSearchParams();
   const isChosen = params.has("range") || params.has("from");
-  const { data: newest, isPending } = useNewestDeadLetter(!isChosen);
-  const moment = isChosen ? undefined : newest?.failed_at;
+  const newest = useNewestDeadLetter(!isChosen);
+  const older = useNewestDeadLetter(!isChosen, "now-1h");
+  const isPending = newest.isPending || older.isPending;
+  const moment = isChosen || isPending ? undefined : newest.data?.failed_at;
+  const hasOlder = Boolean(older.data);
   useEffect(() => {
     // Somebody who went on while this screen was loading is not brought back.
     const isLeft = window.location.pathname !== "/";
+    if (!moment || isLeft) return;
+    const smallest = smallestRange(moment, Date.now());
     // The range goes to the address, so that it does not change while somebody looks at it.
-    if (moment && !isLeft) setParams((before) => widen(before, smallestRange(moment, Date.now())), { replace: true });
-  }, [moment, setParams]);
+    setParams((before) => widen(before, smallest === "1h" && hasOlder ? "24h" : smallest), { replace: true });
+  }, [moment, hasOlder, setParams]);
   if (isChosen || (!isPending && !moment)) return <OverviewOfRange />;
   return (
     <>

@@ -14,7 +14,7 @@ export function StageStrip() {
   const [params, setParams] = useSearchParams();
   const { data: connectors } = useConnectors();
   const { data: balance } = useBalance();
-  const names = connectors?.results.map((connector) => connector.name) ?? [];
+  const names = connectors?.results.filter((one) => one.has_figures).map((one) => one.name) ?? [];
   const busiest = [...(balance?.connectors ?? [])].sort(
     (a, b) => b.dead_lettered - a.dead_lettered || b.consumed - a.consumed,
   )[0]?.name;

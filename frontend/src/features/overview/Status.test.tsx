@@ -5,7 +5,8 @@ import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Attention, ConnectorEntry } from "../../api/types";
-import { until } from "../../testing";
+import { enter, until } from "../../testing";
+import "../../ui/Dialog"; // loaded before the test: the clock is fake, and the dialog is a chunk of its own
 import { AttentionList } from "./AttentionList";
 import { StatusStrip } from "./StatusStrip";
 
@@ -142,11 +143,7 @@ it("a finding is dismissed with a reason, until it changes", async () => {
       .find((one) => one.textContent === "Dismiss")
       ?.getAttribute("aria-disabled"),
   ).toBe("true");
-  const reason = document.querySelector("textarea")!;
-  await act(() => {
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value")!.set!.call(reason, "Known.");
-    reason.dispatchEvent(new Event("input", { bubbles: true }));
-  });
+  await enter(document.querySelector("textarea")!, "Known.");
   await press("Dismiss");
   await until(() => sent.some(({ method }) => method === "POST"));
   expect(sent.find(({ method }) => method === "POST")).toEqual({

@@ -26,7 +26,9 @@ async function shown(...budgets: Partial<Nearness>[]): Promise<string | null | u
       ({ id, state: "RUNNING", tolerance: { limit: 500, used: 0 }, budget: { ...NONE, ...budget } }) as Partial<Task>,
   );
   const connector = {
+    cluster: "engine",
     name: "c",
+    has_figures: true,
     type: "sink",
     state: "RUNNING",
     topics: ["t"],
@@ -36,9 +38,7 @@ async function shown(...budgets: Partial<Nearness>[]): Promise<string | null | u
   } as unknown as Connector;
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["connectors"], {
-    reachable: true,
-    as_of: null,
-    trouble: null,
+    clusters: [],
     nearest: [],
     results: [connector],
   });

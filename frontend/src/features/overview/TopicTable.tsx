@@ -3,6 +3,7 @@ import { useConnectors } from "../../api/connectors";
 import { useBalance } from "../../api/metrics";
 import type { RecordCounts, Connector } from "../../api/types";
 import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
+import { connectorLabel, connectorPage } from "../../lib/connectors";
 import { recordsWith } from "../../lib/filter";
 import { ago, count, percent, plural } from "../../lib/format";
 import { ALL_TIME } from "../../lib/ranges";
@@ -14,6 +15,7 @@ export function TopicTable() {
   const { data: connectors, error } = useConnectors();
   const { data: balance } = useBalance();
   const now = useNow(10_000);
+  const trouble = connectors?.clusters.find((cluster) => cluster.trouble)?.trouble;
   const figures = new Map(balance?.connectors.map((one) => [one.name, one]));
   return (
     <Panel
@@ -29,10 +31,8 @@ export function TopicTable() {
       {!connectors &&
         (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <SkeletonRows rows={3} />)}
       {connectors && connectors.results.length === 0 && (
-        <Notice title={connectors.reachable ? "No connectors" : "The engine is not reachable"}>
-          {connectors.reachable
-            ? "Start one with python -m engine run."
-            : (connectors.trouble ?? "Connectors appear when it answers again.")}
+        <Notice title={trouble ?? "No connectors"}>
+          {trouble ? "Connectors appear when it answers again." : "Start one with python -m engine run."}
         </Notice>
       )}
       {connectors && connectors.results.length > 0 && (
@@ -52,7 +52,12 @@ export function TopicTable() {
             </thead>
             <tbody>
               {connectors.results.map((connector) => (
-                <Row key={connector.name} connector={connector} figures={figures.get(connector.name)} now={now} />
+                <Row
+                  key={connectorLabel(connector)}
+                  connector={connector}
+                  figures={connector.has_figures ? figures.get(connector.name) : undefined}
+                  now={now}
+                />
               ))}
             </tbody>
           </table>
@@ -69,27 +74,35 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Recor
     <tr>
       <td className="mono">{connector.topics.join(", ") || "–"}</td>
       <td>
-        <Link to={`/connectors/${connector.name}`}>{connector.name}</Link>{" "}
+        <Link to={connectorPage(connector)}>{connectorLabel(connector)}</Link>{" "}
         <span className="t3 s">
           {connector.type}, {states(connector)}
         </span>
       </td>
-      <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
-      <td className="num">
-        {failed ? (
-          <Link to={recordsWith("connector", connector.name, ALL_TIME)}>{count(failed)}</Link>
-        ) : (
-          <span className="t3">0</span>
-        )}
-      </td>
-      <td className={consumed ? "num" : "num t3"}>{percent(failed, consumed)}</td>
-      <td className="s">
-        <Budget connector={connector} />
-      </td>
-      <td className="num">{count(connector.lag)}</td>
-      <td className={connector.last_error_at ? "t2" : "t3"}>
-        {connector.last_error_at ? ago(connector.last_error_at, now) : "none"}
-      </td>
+      {connector.has_figures ? (
+        <>
+          <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
+          <td className="num">
+            {failed ? (
+              <Link to={recordsWith("connector", connector.name, ALL_TIME)}>{count(failed)}</Link>
+            ) : (
+              <span className="t3">0</span>
+            )}
+          </td>
+          <td className={consumed ? "num" : "num t3"}>{percent(failed, consumed)}</td>
+          <td className="s">
+            <Budget connector={connector} />
+          </td>
+          <td className="num">{count(connector.lag)}</td>
+          <td className={connector.last_error_at ? "t2" : "t3"}>
+            {connector.last_error_at ? ago(connector.last_error_at, now) : "none"}
+          </td>
+        </>
+      ) : (
+        <td colSpan={6} className="s t3">
+          Its cluster reports no figures to the dashboard.
+        </td>
+      )}
     </tr>
   );
 }

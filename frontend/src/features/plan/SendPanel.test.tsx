@@ -13,6 +13,7 @@ const PLAN = {
   headers: { added: [], stripped: [] },
   confirm: null,
   runnable: true,
+  targets: [],
 } as unknown as Plan;
 const OPTIONS: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: 100 };
 const NOBODY: Approval = {

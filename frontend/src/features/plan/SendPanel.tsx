@@ -66,6 +66,11 @@ export function SendPanel({
   const [other, setOther] = useState(options.target_topic !== "");
   const [topic, setTopic] = useState(options.target_topic);
   const set = (part: Partial<ReplayOptions>) => onOptions({ ...options, ...part });
+  // A plan for another topic does not list the retry topics of the origin, so the last list is kept.
+  const [retries, setRetries] = useState<string[]>([]);
+  const known =
+    plan && !options.target_topic && !options.shadow ? plan.targets.flatMap((one) => one.retry_topics) : null;
+  if (known && known.join() !== retries.join()) setRetries(known);
   const sends = plan?.to_send ?? count;
   const asks = approval?.needed === true && !approval.approved;
   const asked = asks && approval.asked_at !== null && !approval.void;
@@ -121,6 +126,24 @@ export function SendPanel({
               <Radio size="xs" value="shadow" label="shadow" disabled={!may.allowed} />
             </div>
           </Radio.Group>
+          {target !== "shadow" && retries.length > 0 && (
+            <div className="s t3">
+              Retry topics, read only by the group that retries:{" "}
+              {retries.map((name) => (
+                <span key={name} className="nw">
+                  <LinkButton
+                    onClick={() => {
+                      setOther(true);
+                      setTopic(name);
+                      set({ target_topic: name, shadow: false });
+                    }}
+                  >
+                    {name}
+                  </LinkButton>{" "}
+                </span>
+              ))}
+            </div>
+          )}
           {target === "other" && (
             <TextInput
               aria-label="Topic"

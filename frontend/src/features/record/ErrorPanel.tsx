@@ -1,8 +1,10 @@
 import { useState } from "react";
+import { useDecoded, type DecodedField } from "../../api/decoded";
 import { useRecordFields } from "../../api/fixes";
 import type { RecordField } from "../../api/replayTypes";
 import type { DeadLetter, ExceptionView, Frame } from "../../api/types";
 import { fromBase64 } from "../../lib/bytes";
+import { isDecodable } from "../../lib/decodable";
 import { count } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { Notice, Panel } from "../../ui/Panel";
@@ -16,13 +18,13 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
       title={
         <>
           <h2>Error</h2>
-          {letter.readable && <span className="s t3">tolerated: dead-lettered, the task went on</span>}
+          {letter.connector && <span className="s t3">tolerated: dead-lettered, the task went on</span>}
         </>
       }
       aside={
         <span className="s t3">
-          How this dead letter was parsed: {dialect.name}
-          {dialect.version && `, version ${dialect.version}`}
+          read as {dialect.title}
+          {dialect.version && `, ${/^\d/.test(dialect.version) ? `version ${dialect.version}` : dialect.version}`}
         </span>
       }
     >
@@ -54,6 +56,8 @@ const FAULTS: Record<RecordField["fault"], string> = {
 function NamedFields({ letter }: { letter: DeadLetter }) {
   const fields = useRecordFields(letter.id).data?.results ?? [];
   const bytes = letter.value.base64;
+  const decoded = useDecoded(letter.id, "value", fields.length > 0 && isDecodable(letter, "value")).data;
+  const rows = decoded?.format ? decoded.fields : null;
   if (fields.length === 0) return null;
   return (
     <div className={styles.named} data-testid="named-fields">
@@ -66,12 +70,25 @@ function NamedFields({ letter }: { letter: DeadLetter }) {
               : <code className={styles.near}>{textAt(bytes, start, end)}</code>{" "}
               <span className="t3">at byte {count(start)} of the value</span>
             </>
+          ) : rows ? (
+            <DecodedValueOf row={rows.find((row) => row.path === name || row.name === name)} />
           ) : (
-            start === null && <span className="t3">; the value has no such field</span>
+            start === null && letter.value.json && <span className="t3">; the value has no such field</span>
           )}
         </div>
       ))}
     </div>
+  );
+}
+
+/** The value of a named field in the decoded value. */
+function DecodedValueOf({ row }: { row: DecodedField | undefined }) {
+  if (!row) return <span className="t3">; the decoded value has no such field</span>;
+  return (
+    <>
+      : <code className={styles.near}>{row.text.slice(0, MOST_SHOWN)}</code>
+      {row.start !== null && <span className="t3"> at byte {count(row.start)} of the value</span>}
+    </>
   );
 }
 

@@ -1,16 +1,22 @@
 import { useState } from "react";
+import { useDecoded, type RecordPart } from "../../api/decoded";
 import { bytesUrl } from "../../api/deadLetters";
 import { useRecordFields } from "../../api/fixes";
+import type { RecordField } from "../../api/replayTypes";
 import type { DeadLetter, Payload } from "../../api/types";
 import { bytes } from "../../lib/format";
 import { TabRow } from "../../ui/TabRow";
-import { Notice, Panel } from "../../ui/Panel";
+import { Notice, Panel, Strip } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
+import { DecodedView, DecoderReports } from "../payload/DecodedView";
 import { HeaderTable } from "../payload/HeaderTable";
 import { PayloadView } from "../payload/PayloadView";
 import { RawBytes } from "../payload/RawBytes";
+import { isDecodable } from "../../lib/decodable";
 import { MissingBytes } from "./MissingBytes";
 import styles from "./Record.module.css";
+
+const NO_FIELDS: RecordField[] = [];
 
 /** Tabs for the value, key, headers, error and raw bytes of a dead letter. */
 export function PayloadTabs({ letter }: { letter: DeadLetter }) {
@@ -33,13 +39,14 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
           { value: "raw", label: "Raw hex" },
         ]}
       />
-      {(tab === "value" || tab === "key" || tab === "context") && (
+      {(tab === "value" || tab === "key") && (
+        <PartView key={tab} letter={letter} part={tab} marks={tab === "value" && named ? named : NO_FIELDS} />
+      )}
+      {tab === "context" && (
         <PayloadView
-          key={tab}
-          payload={letter[tab]}
-          part={tab === "context" ? "dead letter" : tab}
+          payload={letter.context}
+          part="dead letter"
           href={bytesUrl(letter.id, tab)}
-          {...(tab === "value" && named && { marks: named })}
           missing={<MissingBytes letter={letter} part={tab} />}
         />
       )}
@@ -54,6 +61,30 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
         ))}
       {tab === "raw" && <LetterRawBytes letter={letter} />}
     </Panel>
+  );
+}
+
+/** A key or value: decoded if a decoder fits, and otherwise as text with the reasons. */
+function PartView({ letter, part, marks }: { letter: DeadLetter; part: RecordPart; marks: readonly RecordField[] }) {
+  const payload = letter[part];
+  const { data: decoded, error } = useDecoded(letter.id, part, isDecodable(letter, part));
+  if (decoded?.format) return <DecodedView decoded={decoded} base64={payload.base64} marks={marks} />;
+  return (
+    <>
+      {decoded && <DecoderReports attempts={decoded.attempts} />}
+      {error && (
+        <Strip tone="warn">
+          The {part} could not be decoded: {error.message}
+        </Strip>
+      )}
+      <PayloadView
+        payload={payload}
+        part={part}
+        href={bytesUrl(letter.id, part)}
+        marks={marks}
+        missing={<MissingBytes letter={letter} part={part} />}
+      />
+    </>
   );
 }
 

@@ -6,14 +6,8 @@ import styles from "./Record.module.css";
 
 /** The stages of the record's pipeline; the failed stage is marked. */
 export function Pipeline({ letter }: { letter: DeadLetter }) {
-  if (letter.stages.length === 0)
-    return (
-      <Notice title="No stages are known">
-        {letter.readable
-          ? "This dead letter does not say which pipeline it went through."
-          : "The dead letter itself cannot be read."}
-      </Notice>
-    );
+  if (letter.stages.length === 0 && !letter.readable)
+    return <Notice title="No stages are known">The dead letter itself cannot be read.</Notice>;
   const place = originOf(letter);
   return (
     <div className={styles.pipeline} role="group" tabIndex={0} aria-label="Stages">
@@ -27,7 +21,37 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
       {letter.stages.map((stage) => (
         <PipelineStage key={stage.index} stage={stage} letter={letter} />
       ))}
+      {letter.stages.length === 0 && <ForeignStages letter={letter} />}
     </div>
+  );
+}
+
+/** The way of a record through another framework: the part that failed, and the dead letter topic. */
+function ForeignStages({ letter }: { letter: DeadLetter }) {
+  const group = letter.facts.find(({ name }) => name === "consumer_group")?.value;
+  return (
+    <>
+      <div className={join(styles.stage, styles.failed)} data-state="failed">
+        <div className="row" style={{ gap: 3 }}>
+          <span className={join(styles.type, "cut")}>{letter.stage}</span>
+          <span className="sp" />
+          <Glyph tone="failed">✕</Glyph>
+        </div>
+        <div className="b cut" title={group}>
+          {group ?? letter.dialect.title}
+        </div>
+        <div className={join("s t3 cut", styles.note)}>{retriesOf(letter)}</div>
+      </div>
+      <div className={styles.stage}>
+        <div className={styles.type}>DEAD LETTER</div>
+        <div className="b cut" title={letter.topic}>
+          {letter.topic}
+        </div>
+        <div className="mono t3 cut">
+          {letter.partition} / {count(letter.offset)}
+        </div>
+      </div>
+    </>
   );
 }
 
@@ -67,6 +91,12 @@ function PipelineStage({ stage, letter }: { stage: StageView; letter: DeadLetter
 function stageNote(stage: StageView, letter: DeadLetter): string {
   if (stage.state === "passed") return "passed";
   if (stage.state === "not_reached") return "not reached";
+  return retriesOf(letter);
+}
+
+/** The retries that the dead letter states. */
+function retriesOf(letter: DeadLetter): string {
+  if (letter.attempt === null) return "failed";
   const retries = letter.attempt ? plural(letter.attempt, "retry", "retries") : "no retry";
   return letter.attempt && letter.elapsed_ms ? `${retries}, ${span(letter.elapsed_ms)}` : `failed, ${retries}`;
 }

@@ -1,13 +1,17 @@
 import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
+import { useDecoded } from "../../api/decoded";
 import { useReplaysOf } from "../../api/fixes";
 import { useMayEdit, useMayNotRead } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
+import { pageOfName } from "../../lib/connectors";
+import { isDecodable } from "../../lib/decodable";
 import { apiQuery, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { replayName } from "../../lib/naming";
+import { topicAddress } from "../../lib/topicRead";
 import { workWords } from "../../lib/work";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
@@ -22,6 +26,7 @@ import { DisposalMenu } from "../disposals/DisposalMenu";
 import { DisposalStrip } from "../disposals/DisposalStrip";
 import { ReplayButton } from "../plan/ReplayButton";
 import { RetentionPanel } from "../retention/RetentionPanel";
+import { AttemptsPanel } from "./AttemptsPanel";
 import { ErrorPanel } from "./ErrorPanel";
 import { GroupCard } from "./GroupCard";
 import { LetterFacts } from "./LetterFacts";
@@ -30,6 +35,7 @@ import { PayloadTabs } from "./PayloadTabs";
 import { Pipeline } from "./Pipeline";
 import { DialectPanel } from "./DialectPanel";
 import styles from "./Record.module.css";
+import { SchemaPanel } from "./SchemaPanel";
 import { SourcePanel } from "./SourcePanel";
 import { TimelinePanel } from "./TimelinePanel";
 
@@ -79,20 +85,44 @@ export function Record() {
       <Panel label="Pipeline">
         <Pipeline letter={letter} />
       </Panel>
-      <div className={styles.body}>
-        <div style={{ minWidth: 0 }}>
-          <ErrorPanel letter={letter} />
-          <PayloadTabs key={letter.id} letter={letter} />
-          <SourcePanel letter={letter} />
-          <DialectPanel letter={letter} />
-        </div>
+      <RecordPanels letter={letter} address={address} />
+    </div>
+  );
+}
+
+/** The panels below the pipeline. Those below the decoded value and its schema appear with them, so that none moves. */
+function RecordPanels({ letter, address }: { letter: DeadLetter; address: string }) {
+  const { isLoading } = useDecoded(letter.id, "value", isDecodable(letter, "value"));
+  return (
+    <div className={styles.body}>
+      <div style={{ minWidth: 0 }}>
+        <ErrorPanel letter={letter} />
+        {isLoading ? (
+          <Panel className={styles.gap}>
+            <SkeletonRows rows={8} />
+          </Panel>
+        ) : (
+          <>
+            <PayloadTabs key={letter.id} letter={letter} />
+            <SourcePanel letter={letter} />
+            <AttemptsPanel letter={letter} />
+            <DialectPanel letter={letter} />
+          </>
+        )}
+      </div>
+      {isLoading ? (
+        <Panel>
+          <SkeletonRows rows={8} />
+        </Panel>
+      ) : (
         <div className={styles.side}>
+          <SchemaPanel letter={letter} />
           <RetentionPanel letter={letter} />
           <TimelinePanel letter={letter} />
           <NeighbourPanel letter={letter} address={address} />
           <GroupCard letter={letter} />
         </div>
-      </div>
+      )}
     </div>
   );
 }
@@ -104,7 +134,6 @@ function RecordDisposal({ letter }: { letter: DeadLetter }) {
 }
 
 function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | null) => void }) {
-  const { zone } = useZone();
   const now = useNow(10_000);
   const { previous, next } = letter.neighbours;
   const barred = useMayNotRead();
@@ -137,16 +166,20 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
           {letter.origin_topic && (
             <>
               , from{" "}
-              <Link className="mono" to={originAddress(letter)} title="The record in its topic, with its neighbours">
+              <Link
+                className="mono"
+                to={topicAddress(letter.origin_topic, letter.origin_partition, letter.origin_offset)}
+                title="The record in its topic, with its neighbours"
+              >
                 {letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}
               </Link>
             </>
           )}
-          , failed {dateTime(letter.failed_at, zone)} {zone === "utc" ? "UTC" : ""}, {ago(letter.failed_at, now)}
+          , <FailedAt letter={letter} now={now} />
           {letter.connector && (
             <>
               , in{" "}
-              <Link className="nw" to={`/connectors/${letter.connector}`}>
+              <Link className="nw" to={pageOfName(letter.connector)}>
                 {letter.task_id || letter.connector}
               </Link>
             </>
@@ -192,6 +225,30 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
     </PageHead>
   );
 }
+
+/** The time of the failure. A time that nobody stated says which clock it is from. */
+function FailedAt({ letter, now }: { letter: DeadLetter; now: number }) {
+  const { zone } = useZone();
+  const at = `${dateTime(letter.failed_at, zone)}${zone === "utc" ? " UTC" : ""}, ${ago(letter.failed_at, now)}`;
+  const clock = CLOCKS[letter.time_source ?? "writer"];
+  return clock ? (
+    <span title={clock.why}>
+      {clock.label} {at}
+    </span>
+  ) : (
+    <>failed {at}</>
+  );
+}
+
+const CLOCKS: Record<NonNullable<DeadLetter["time_source"]>, { label: string; why: string } | null> = {
+  writer: null,
+  append: { label: "failed", why: "Append time of the dead letter" },
+  create: { label: "failed", why: "Create time of the dead letter" },
+  index: {
+    label: "failed before",
+    why: "Time of first indexing. The dead letter has the timestamp of the failed record, and does not say when it failed.",
+  },
+};
 
 /** The work that is left on the record. A passed record says by which replay. */
 function WorkChip({ letter: { id, work_state: state } }: { letter: DeadLetter }) {
@@ -251,13 +308,6 @@ function RecordActions({ letter }: { letter: DeadLetter }) {
       )}
     </>
   );
-}
-
-/** The screen of the origin topic, at the record if its offset is known. */
-function originAddress({ origin_topic, origin_partition, origin_offset }: DeadLetter): string {
-  const path = `/topics/${encodeURIComponent(origin_topic ?? "")}`;
-  if (origin_partition === null || origin_offset === null) return path;
-  return `${path}?partition=${origin_partition}&offset=${origin_offset}`;
 }
 
 function CopyNameButton({ text }: { text: string }) {

@@ -19,7 +19,7 @@ export function ErrorHistogram({ query, onNarrow }: { query: string; onNarrow: (
           {error ? `Errors over time could not be loaded: ${error.message}` : "Errors over time: not counted"}
         </p>
       );
-    if (!data) return <SkeletonRows rows={1} height={40} />;
+    if (!data) return <SkeletonRows rows={1} height={51} />;
   }
   const series = data.series.map((one) => ({
     key: one.key,

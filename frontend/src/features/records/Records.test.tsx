@@ -35,6 +35,7 @@ const PAGE: DeadLetterPage = {
   searched: null,
   text_behind: null,
   alternative: null,
+  absent: [],
 };
 const NONE: DeadLetterPage = { ...PAGE, results: [], next: null, total: { count: 0, exact: true } };
 const FACETS = {

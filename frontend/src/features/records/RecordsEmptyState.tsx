@@ -33,6 +33,8 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
   const { data: newest } = useNewestDeadLetter(hasNoRecords);
   const { data: clusters } = useClusters(hasNoRecords && newest === null);
   const wider = pages[0]?.alternative;
+  const absent = pages[0]?.absent ?? [];
+  const similar = absent.find((member) => member.similar !== null);
   if (hasNoRecords) {
     const longest = filter.from === LAST_30_DAYS.from && filter.to === LAST_30_DAYS.to;
     if (newest === null && clusters) return <SetupSteps clusters={clusters} />;
@@ -56,9 +58,20 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
   }
   return (
     <Notice
-      title={partial ? "Nothing found before it stopped at 2 s" : emptyTitle(pages, onOlder !== undefined, all)}
+      title={
+        partial
+          ? "Nothing found before it stopped at 2 s"
+          : absent.length > 0
+            ? absentTitle(absent, searchedCount(pages) ?? 0)
+            : emptyTitle(pages, onOlder !== undefined, all)
+      }
       actions={
         <>
+          {similar && (
+            <Button kind="primary" onClick={() => onChange(withMember(filter, similar.name, similar.similar ?? ""))}>
+              Search {similar.similar?.slice(0, 60)}
+            </Button>
+          )}
           {wider && (
             <Button kind="primary" onClick={() => onChange(withQuery(filter, wider.query, zone))}>
               Search {wider.query.slice(0, 60)} ({wider.exact ? "" : "at least "}
@@ -83,11 +96,23 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
     >
       {partial
         ? "Unsearched records may also match. Choose a shorter time range."
-        : wider
-          ? "A search for the beginning finds records."
-          : "Remove a filter, or choose a longer time range."}
+        : similar
+          ? `Did you mean ${similar.similar}?`
+          : wider
+            ? "A search for the beginning finds records."
+            : "Remove a filter, or choose a longer time range."}
     </Notice>
   );
+}
+
+/** Replace the name of a member in the clauses that use it. */
+function withMember(filter: Filter, name: string, other: string): Filter {
+  const renamed = (text: string) => text.replaceAll(`${name}:`, `${other}:`);
+  return { ...filter, clauses: filter.clauses.map((clause) => ({ ...clause, text: renamed(clause.text) })) };
+}
+
+function absentTitle(absent: DeadLetterPage["absent"], searched: number): string {
+  return `None of the ${plural(searched, "searched record")} has ${absent.map(({ name }) => name).join(" or ")}`;
 }
 
 function emptyTitle(pages: readonly DeadLetterPage[], more: boolean, all: Total | undefined): string {

@@ -43,7 +43,10 @@ export function EvidencePanel({ replay }: { replay: Replay }) {
                     </td>
                     <td className="num">{count(row.count)}</td>
                     <td className="mono nw t2">{row.reason || (row.state === "passed" ? "proven" : "–")}</td>
-                    <td className="s t2">{reasonWords(row.state, row.reason)}</td>
+                    <td className="s t2">
+                      {reasonWords(row.state, row.reason)}
+                      {row.remedy && <div className="b">{row.remedy}</div>}
+                    </td>
                   </tr>
                 );
               })}

@@ -7,7 +7,7 @@ import { count, plural, timeOfDay } from "../../lib/format";
 import { itemState } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Choice, LinkButton } from "../../ui/controls";
-import { SkeletonRows, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
+import { SkeletonRows, Chip, Glyph, Notice, Panel, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 import { KeyText } from "../../ui/WithheldNotice";
 import styles from "./Replays.module.css";
@@ -79,16 +79,16 @@ export function ItemPanel({ replay }: { replay: Replay }) {
 function ItemTable({ rows }: { rows: readonly Item[] }) {
   const { zone } = useZone();
   return (
-    <table className={tables.compact}>
+    <table className={join(tables.compact, tables.cards, styles.items)}>
       <thead>
         <tr>
           <th>Outcome</th>
           <th>Key</th>
           <th>From</th>
-          <th>Sent to</th>
+          <th className={styles.optional}>Sent to</th>
           <th className={`num ${styles.optional}`}>Try</th>
           <th>Evidence</th>
-          <th>At</th>
+          <th className={styles.optional}>At</th>
         </tr>
       </thead>
       <tbody>
@@ -114,14 +114,14 @@ function ItemTable({ rows }: { rows: readonly Item[] }) {
               <td className="mono nw t2">
                 <PartitionOffset at={item.from} />
               </td>
-              <td className="mono nw">
+              <td className={join("mono nw", styles.optional)}>
                 <PartitionOffset at={item.sent_to} />
               </td>
               <td className={`num t3 ${styles.optional}`}>{item.attempt}</td>
               <td className={styles.evidence}>
                 <ItemEvidence item={item} />
               </td>
-              <td className="mono nw t3">{timeOfDay(item.at, zone)}</td>
+              <td className={join("mono nw t3", styles.optional)}>{timeOfDay(item.at, zone)}</td>
             </tr>
           );
         })}

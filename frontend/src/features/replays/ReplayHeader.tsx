@@ -4,6 +4,7 @@ import { useMayUseKafka } from "../../api/health";
 import { useReplayAct, type ReplayAct } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
 import { useMayAct } from "../../api/session";
+import { pageOfName } from "../../lib/connectors";
 import { count, dateTime, plural, quoted } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { replayName, selectionName } from "../../lib/naming";
@@ -12,6 +13,7 @@ import { replayStatus } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
+import { CopyField } from "../../ui/CopyField";
 import { Chip, PageHead } from "../../ui/Panel";
 import { ReportButton } from "../reports/ReportButton";
 import { ContinuedReplay } from "./ContinuedReplay";
@@ -60,7 +62,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
               {replay.watching.map((name, at) => (
                 <span key={name}>
                   {at > 0 && ", "}
-                  <Link className="mono" to={`/connectors/${name}`}>
+                  <Link className="mono" to={pageOfName(name)}>
                     {name}
                   </Link>
                 </span>
@@ -78,7 +80,19 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
           )}
           {replay.resolve_groups &&
             replay.status !== "cancelled" &&
+            replay.status !== "done" &&
             " When the replay ends, each group whose records all passed is resolved, unless it has new failures."}
+          <span className={styles.uuid}>
+            <span>
+              Its records have the header <span className="mono">dlq.replay.id</span>
+            </span>
+            <CopyField text={replay.uuid} label="dlq.replay.id" />
+            {replay.started_at !== null && (
+              <Link to={`/records?${new URLSearchParams({ q: `replay_id:${replay.uuid}`, from: "now-30d" })}`}>
+                Dead letters with it
+              </Link>
+            )}
+          </span>
         </>
       }
     >

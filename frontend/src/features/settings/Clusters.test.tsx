@@ -48,6 +48,8 @@ const LIST: ClusterList = {
       { topic: "old.dlq", rule: "excluded", by: "bob", at: SOON, reason: "noise" },
     ],
     start: "earliest",
+    undecoded: 0,
+    undecoded_reason: "",
     topics: [
       {
         topic: "a.dlq",
@@ -59,6 +61,7 @@ const LIST: ClusterList = {
         seconds_behind: 40,
         rate: 50,
         eta_s: 15,
+        reading: { dialect: "Spring Kafka", of: 200, unreadable: 3 },
       },
       {
         topic: "b.dlq",
@@ -70,6 +73,7 @@ const LIST: ClusterList = {
         seconds_behind: 0,
         rate: null,
         eta_s: 0,
+        reading: null,
       },
       {
         topic: "c.dlq",
@@ -81,6 +85,7 @@ const LIST: ClusterList = {
         seconds_behind: 0,
         rate: null,
         eta_s: null,
+        reading: null,
       },
     ],
     lookalikes: ["mail-dlt"],
@@ -181,6 +186,7 @@ it("the index says how far it is in each topic, and what it does not follow", as
   const rows = [...document.querySelectorAll("[data-testid=followed]")].map((row) => row.textContent);
   expect(rows[0]).toContain("250 of 1,000 (25 %)");
   expect(rows[0]).toContain("≈ 15 s");
+  expect(rows[0]).toContain("Spring Kafka3 of the newest 200 unreadable");
   expect(rows[1]).toContain("up to date");
   expect(rows[2]).toContain("not read yet");
   expect(text()).toContain("DLQ_TOPICS='.*dlq,mail-dlt'");

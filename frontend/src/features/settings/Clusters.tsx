@@ -7,6 +7,7 @@ import { useTitle } from "../../ui/useTitle";
 import { ClusterPanel } from "./ClusterPanel";
 import styles from "./Clusters.module.css";
 import { IndexPanel } from "./IndexPanel";
+import { SettingsTabs } from "./SettingsTabs";
 
 /** The settings page: Kafka clusters, their connections, and the progress of the index. */
 export function Clusters() {
@@ -23,6 +24,7 @@ export function Clusters() {
             : " "
         }
       />
+      <SettingsTabs />
       {isError && data && <RefreshError error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
       {!data && (
         <Panel>

@@ -43,6 +43,13 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
         <div className="s t3">
           Offsets also count transaction markers and deleted records, so there are more of them than dead letters.
         </div>
+        {index.undecoded > 0 && (
+          <div className="s t2">
+            {plural(index.undecoded, "value")} with a schema {index.undecoded === 1 ? "is" : "are"} not decoded yet, so
+            searches of members can miss {index.undecoded === 1 ? "it" : "them"}
+            {index.undecoded_reason && `: ${index.undecoded_reason}`}.
+          </div>
+        )}
         {!index.reachable && (
           <div className="s warn">Kafka does not respond: end offsets are from its last response.</div>
         )}
@@ -61,6 +68,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
               <tr>
                 <th>Topic</th>
                 <th className={styles.optional}>Named by</th>
+                <th className={styles.optional}>Read as</th>
                 <th className={join("num", styles.optional)}>Partitions</th>
                 <th>Offsets read</th>
                 <th className="num">Behind</th>
@@ -119,6 +127,20 @@ function TopicProgressRow({
           <span className="t2">
             DLQ_TOPICS: <span className="mono">{one.pattern}</span>
           </span>
+        )}
+      </td>
+      <td className={styles.optional}>
+        {one.reading ? (
+          <>
+            {one.reading.dialect}
+            {one.reading.unreadable > 0 && (
+              <div className="s warn">
+                {count(one.reading.unreadable)} of the newest {count(one.reading.of)} unreadable
+              </div>
+            )}
+          </>
+        ) : (
+          <span className="t3">–</span>
         )}
       </td>
       <td className={join("num", styles.optional)}>{count(one.partitions)}</td>

@@ -52,7 +52,7 @@ export function TopicRuleDialog({
       open={question !== null}
       title={words ? [words.title, question.topic].filter(Boolean).join(" ") : ""}
       confirmLabel={words?.verb ?? ""}
-      inputLabel="Reason, for the audit trail"
+      inputLabel="Reason"
       required
       barred={topic ? undefined : "Enter a topic first"}
       busy={change.isPending}

@@ -2,6 +2,7 @@ import { Link, useParams, useSearchParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useTopic } from "../../api/topics";
 import type { TopicDetail } from "../../api/types";
+import { connectorLabel, connectorPage } from "../../lib/connectors";
 import { recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
 import { ALL_TIME } from "../../lib/ranges";
@@ -74,9 +75,9 @@ function TopicNote({ topic }: { topic: TopicDetail }) {
     <>
       {plural(topic.partitions.length, "partition")}, {plural(kept, "offset")} kept
       {readers.map((reader, index) => (
-        <span key={reader.name} className="t3">
+        <span key={connectorLabel(reader)} className="t3">
           {index === 0 ? ". Read by " : ", "}
-          <Link to={`/connectors/${reader.name}`}>{reader.name}</Link>
+          <Link to={connectorPage(reader)}>{connectorLabel(reader)}</Link>
           {reader.topics.length === 1 && reader.lag !== null && ` (lag ${count(reader.lag)})`}
         </span>
       ))}

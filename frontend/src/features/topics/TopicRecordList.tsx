@@ -62,7 +62,7 @@ export function TopicRecordList({ topic }: { topic: TopicDetail }) {
             tabIndex={0}
             aria-label="Records that were read"
           >
-            <table className={join(tables.compact, tables.clickable, styles.records)}>
+            <table className={join(tables.compact, tables.clickable, tables.cards, styles.records)}>
               <thead>
                 <tr>
                   <th className="num">Partition</th>
@@ -104,7 +104,7 @@ function Row({ row, isChosen, onChoose }: { row: TopicRecord; isChosen: boolean;
       aria-current={isChosen || undefined}
       onClick={onChoose}
     >
-      <td className="num mono">{row.partition}</td>
+      <td className={join("num mono", styles.partition)}>{row.partition}</td>
       <td className="num mono">
         <button type="button" className={styles.offset} aria-label={`Record ${row.partition} / ${row.offset}`}>
           {count(row.offset)}

@@ -1,0 +1,120 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { MemoryRouter, Route, Routes } from "react-router";
+import { afterEach, expect, it } from "vitest";
+import type { ConnectCluster, Connector } from "../../api/types";
+import { Connectors } from "./Connectors";
+
+const ENGINE: ConnectCluster = {
+  name: "engine",
+  software: "dlqadmin",
+  version: "0.1.0",
+  reachable: true,
+  as_of: "2026-11-21T03:12:30.000Z",
+  trouble: null,
+  has_figures: true,
+};
+const LEGACY: ConnectCluster = {
+  ...ENGINE,
+  name: "legacy",
+  software: "kafka_connect",
+  version: "4.1.1",
+  has_figures: false,
+};
+const TASK = { id: 0, state: "RUNNING", worker_id: "10.0.0.7:8083", trace: null, stages: [], metrics: {} };
+const TASKS = { total: 1, running: 1, failed: 0, paused: 0, stopped: 0, unassigned: 0 };
+const BUDGET = { risk: "unknown", total: null, rate: null, window_ms: 60_000, decided_by: "limits", handlers: {} };
+
+function connector(cluster: string, name: string): Connector {
+  return {
+    cluster,
+    name,
+    has_figures: cluster === "engine",
+    type: "sink",
+    kind: "sink",
+    state: "RUNNING",
+    shown: { state: "running", text: "1 of 1 task runs", since: null, by: null, reason: null, tasks: TASKS },
+    topics: ["t"],
+    dlq_topic: `${cluster}.dlq`,
+    config: { "connector.class": "Sink" },
+    tasks: [{ ...TASK, budget: BUDGET }],
+    metrics: {},
+    stages: [],
+    lag: null,
+  } as unknown as Connector;
+}
+
+let root: Root;
+
+afterEach(async () => {
+  await act(() => root.unmount());
+  document.body.replaceChildren();
+});
+
+async function show(address: string, clusters: ConnectCluster[], results: Connector[]): Promise<void> {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  client.setQueryData(["session"], { role: "operator", read_only: false, payload_reader: true });
+  client.setQueryData(["connectors"], { clusters, nearest: [], results });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter initialEntries={[address]}>
+            <Routes>
+              <Route path="/connectors" element={<Connectors />} />
+              <Route path="/connectors/:name" element={<Connectors />} />
+              <Route path="/connectors/:cluster/:name" element={<Connectors />} />
+              <Route path="/connectors/:cluster/:name/edit" element={<h1>the editor</h1>} />
+            </Routes>
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+}
+
+const text = () => document.body.textContent ?? "";
+const region = (label: string) => document.querySelector(`[aria-label="${label}"]`)?.textContent ?? "";
+
+it("one cluster needs no heading", async () => {
+  await show("/connectors", [ENGINE], [connector("engine", "a")]);
+  expect(document.querySelector("[aria-label^='Connect cluster']")).toBeNull();
+});
+
+it("each of several clusters has its connectors, its software, and its own trouble", async () => {
+  const away = { ...LEGACY, reachable: false, trouble: "The Connect cluster legacy does not respond." };
+  await show("/connectors", [ENGINE, away], [connector("engine", "a"), connector("legacy", "b")]);
+  expect(region("Connect cluster engine")).toContain("dlqadmin engine 0.1.0, 1 connector");
+  expect(region("Connect cluster engine")).not.toContain("does not respond");
+  expect(region("Connect cluster legacy")).toContain("Kafka Connect 4.1.1, 1 connector");
+  expect(region("Connect cluster legacy")).toContain("The Connect cluster legacy does not respond.");
+});
+
+it("a connector without figures shows no zeros, and leads to its dead letters", async () => {
+  await show("/connectors/legacy/b", [ENGINE, LEGACY], [connector("legacy", "b")]);
+  expect(text()).toContain("Kafka Connect reports no record counts, lag or error budgets");
+  expect(text()).toContain("10.0.0.7:8083");
+  for (const absent of ["consumed", "Error budget", "Lag", "Over time"]) expect(text()).not.toContain(absent);
+  const links = [...document.querySelectorAll("a")].map((one) => decodeURIComponent(one.getAttribute("href") ?? ""));
+  expect(links.some((href) => href.startsWith("/records?") && href.includes("legacy.dlq"))).toBe(true);
+});
+
+it("a name that two clusters have leads to both, and says that they share a consumer group", async () => {
+  await show("/connectors/a", [ENGINE, LEGACY], [connector("engine", "a"), connector("legacy", "a")]);
+  expect(text()).toContain("2 Connect clusters have a connector of this name");
+  expect(text()).toContain("Both use the consumer group connect-a, so Kafka splits");
+  const links = [...document.querySelectorAll("h2 a")].map((one) => one.getAttribute("href"));
+  expect(links).toEqual(["/connectors/engine/a", "/connectors/legacy/a"]);
+});
+
+it("an address without a cluster leads to the only connector of its name, and to its editor", async () => {
+  await show("/connectors/b", [ENGINE, LEGACY], [connector("engine", "a"), connector("legacy", "b")]);
+  expect(text()).toContain("1 of 1 task runs");
+  await act(() => root.unmount());
+  document.body.replaceChildren();
+  await show("/connectors/b/edit", [ENGINE, LEGACY], [connector("engine", "a"), connector("legacy", "b")]);
+  expect(document.querySelector("h1")?.textContent).toBe("the editor");
+});

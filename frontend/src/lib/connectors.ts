@@ -1,0 +1,39 @@
+/** Addresses and names of connectors. Two Connect clusters may have a connector of the same name. */
+
+/** The cluster of ENGINE_URL. Its connectors need no cluster before their names. */
+const ENGINE = "engine";
+
+export interface ConnectorKey {
+  cluster: string;
+  name: string;
+}
+
+/** Return the address of a connector's page. */
+export function connectorPage({ cluster, name }: ConnectorKey): string {
+  return `/connectors/${encodeURIComponent(cluster)}/${encodeURIComponent(name)}`;
+}
+
+/** Return the address of the connectors of this name, in whichever cluster they are. */
+export function pageOfName(name: string): string {
+  return `/connectors/${encodeURIComponent(name)}`;
+}
+
+/** Return the name of a connector in texts: "orders", or "legacy/orders" of another cluster. */
+export function connectorLabel({ cluster, name }: ConnectorKey): string {
+  return cluster === ENGINE ? name : `${cluster}/${name}`;
+}
+
+/** Return the name of a cluster at the beginning of a line. */
+export function clusterName(cluster: string): string {
+  return cluster === ENGINE ? "Engine" : cluster;
+}
+
+/** Return the subject of a sentence about a cluster. */
+export function clusterTitle(cluster: string): string {
+  return cluster === ENGINE ? "The engine" : `The Connect cluster ${cluster}`;
+}
+
+/** Return the connectors of an address: all of this name, or the one of this name in the cluster. */
+export function connectorsAt<T extends ConnectorKey>(rows: readonly T[], name: string, cluster?: string): T[] {
+  return rows.filter((one) => one.name === name && (cluster === undefined || one.cluster === cluster));
+}
