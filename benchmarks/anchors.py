@@ -18,6 +18,11 @@ CONNECT_MODULES = (
     "org.slf4j:slf4j-simple:1.7.36",
 )
 MIRROR_HOME = KAFKA_HOME.parent / "mirror"
+SEARCH_MODULES = (
+    "org.opensearch:opensearch:2.19.6",  # the last one for Java 17
+    "org.opensearch.plugin:transport-netty4-client:2.19.6",
+    "org.apache.logging.log4j:log4j-core:2.25.4",
+)
 MIRROR_MODULES = (f"org.apache.kafka:connect-mirror:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 
 WORKER = """\

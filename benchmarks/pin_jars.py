@@ -1,6 +1,6 @@
 """Write the SHA-256 of all jars to `demo/jars.sha256`.
 
-The jars are those of the broker, Kafka Connect and MirrorMaker 2. Run `make pin-jars` after a
+The jars are those of the broker, Kafka Connect, MirrorMaker 2 and OpenSearch. Run `make pin-jars` after a
 change of versions, and compare the result with the checksums on Maven Central.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks.anchors import CONNECT_MODULES, MIRROR_MODULES
+from benchmarks.anchors import CONNECT_MODULES, MIRROR_MODULES, SEARCH_MODULES
 from demo.jars import BROKER_MODULES, PINS, fetch, sha256
 
 
@@ -17,7 +17,7 @@ def main() -> None:
     """Fetch all jars into a temporary folder and write their SHA-256."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for number, modules in enumerate((BROKER_MODULES, CONNECT_MODULES, MIRROR_MODULES)):
+        for number, modules in enumerate((BROKER_MODULES, CONNECT_MODULES, MIRROR_MODULES, SEARCH_MODULES)):
             home = Path(scratch, str(number))
             fetch(home, modules, pinned=None)
             found |= {jar.name: sha256(jar) for jar in home.iterdir()}

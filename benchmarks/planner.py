@@ -34,8 +34,8 @@ from engine.herder.plan import plan
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderSettings, HerderState
 from engine.herder.status import StatusValues, status_values
-from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, LeaseEnd, TaskReport
 
 CONNECTORS, TASKS, BEHIND = 1_000, 10, 100
 END, NOW = 1_000, 1_000_000

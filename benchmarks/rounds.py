@@ -36,7 +36,7 @@ def alternate(sides: Mapping[str, Run], unit: str = "records/s", rounds: int = R
     return figures
 
 
-def compare(name: str, ours: Run, anchor: Run, goal: float) -> BenchmarkResult:
+def compare(name: str, ours: Run, anchor: Run, goal: float | None) -> BenchmarkResult:
     """Alternate both sides, in records per second; print and write the result."""
     figures = alternate({"ours": ours, "anchor": anchor})
     return publish(BenchmarkResult(name, "records/s", figures["ours"], figures["anchor"], goal))

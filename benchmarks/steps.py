@@ -23,13 +23,13 @@ from engine.assembly.validation import validate
 from engine.config.properties import parse_properties
 from engine.config.worker import parse_worker
 from engine.kafka.clock import WorkerClock
-from engine.leases import TaskConfig
 from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.record.record import TopicPartition
 from engine.tasks.clients import TaskOpening
 from engine.tasks.memory import keep_freed
 from engine.tasks.sink import open_sink
+from engine.worker_messages import TaskConfig
 
 UNIT = "µs of processor time a record"
 DAMAGED = f"{TOPIC}.damaged"

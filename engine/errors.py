@@ -6,9 +6,11 @@ EngineError
 │   ├── ConversionError    a converter could not read or write it
 │   └── TransformError     a transform or predicate could not apply
 ├── RecordError            the record, by its index: a sink rejects single records of a batch
+├── PartialPut             a batch: a sink delivered some of its records, and names them
 ├── RetriableError         an external condition: the same call may succeed later
 │   ├── LeaseLost          the worker of a lease died
 │   ├── ClusterAway        a cluster beside the connector's own does not answer
+│   ├── Throttling         the target asks for a pause before the next call
 │   └── Aborted            a transaction was aborted: begin again at the last commit
 ├── ProduceFailed          an external condition: a record was not written; the type says why (KIP-691)
 ├── AbortableError         the transaction: it can't be committed, but its producer can begin another
@@ -20,6 +22,7 @@ EngineError
 │   └── RequestConflict    it conflicts with the present state
 └── TaskError              the task must stop
     ├── GenerationFenced   a newer generation or leader owns the work
+    │   └── LeaderFailed   this driver's own producer can't write, so it can't lead
     └── OffsetsMissing     committed offsets that existed are gone
 """
 
@@ -139,6 +142,29 @@ class RecordError(EngineError):
         return f"the sink rejected record {self.index} of the batch: {type(self.cause).__name__}"
 
 
+class PartialPut(EngineError):
+    """A sink delivered some records of a batch, and not the others.
+
+    `delivered` are indexes in the batch given to `put`. `rejected` are the records that the target refused. The rest is
+    put again at once if `error` is None; otherwise `error` decides, as if the rest had been put alone.
+    """
+
+    def __init__(
+        self,
+        delivered: tuple[int, ...],
+        rejected: tuple[RecordError, ...] = (),
+        error: EngineError | None = None,
+    ) -> None:
+        super().__init__(delivered, rejected, error)
+        self.delivered = delivered
+        self.rejected = rejected
+        self.error = error
+
+    def __str__(self) -> str:
+        left = f"; the rest failed: {self.error}" if self.error is not None else ""
+        return f"the sink delivered {len(self.delivered)} records and rejected {len(self.rejected)}{left}"
+
+
 class RetriableError(EngineError):
     """The same call may succeed later: a time-out, a lost connection, a busy database."""
 
@@ -152,6 +178,17 @@ class ClusterAway(RetriableError):
 
     It should be asked less often.
     """
+
+
+class Throttling(RetriableError):
+    """The target asks for a pause of `pause_ms` before the next call, as HTTP's `Retry-After` does."""
+
+    def __init__(self, message: str, pause_ms: int) -> None:
+        super().__init__(message, pause_ms)
+        self.pause_ms = pause_ms
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Aborted(RetriableError):
@@ -250,6 +287,10 @@ class TaskError(EngineError):
 
 class GenerationFenced(TaskError):
     """A newer generation or leader owns this work. End quietly."""
+
+
+class LeaderFailed(GenerationFenced):
+    """The producer of the leading driver can't be used any more, for example because a right is missing."""
 
 
 class OffsetsMissing(TaskError):

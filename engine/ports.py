@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from engine.leases import Lease, TaskReport
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
+from engine.worker_messages import Lease, TaskReport
 
 
 class Clock(Protocol):
@@ -157,9 +157,10 @@ class Sink(Protocol):
     def put(self, records: Sequence[Record]) -> None:
         """Deliver the batch.
 
-        RetriableError: try the batch again; if the retries are used up, its records are errors. RecordError (or an
-        ExceptionGroup of them): these records were rejected, and none of the batch was delivered. Another exception
-        fails the task if `put_is_idempotent` is false, because nobody knows which records were delivered.
+        RetriableError: try the batch again; if the retries are used up, its records are errors. Throttling: the same,
+        after a pause. RecordError (or an ExceptionGroup of them): these records were rejected, and none of the batch
+        was delivered. PartialPut: these were delivered, these were rejected, and the rest is put again. Another
+        exception fails the task if `put_is_idempotent` is false, because nobody knows which records were delivered.
         """
         ...
 

@@ -35,8 +35,7 @@ GROUP_SYNC, CONFIG_SYNC = "sync.group.offsets.enabled", "sync.topic.configs.enab
 # Names of resources, which the connector or the worker fills in.
 CONFIG_TOPIC, STATUS_TOPIC = "config.storage.topic", "status.storage.topic"
 OFFSET_TOPIC, OUTCOME_TOPIC = "offset.storage.topic", "outcome.storage.topic"
-LEADER_ID, LEADER_GROUP, HERDER_GROUP = "connect-cluster-<group.id>", "<group.id>-leader", "<group.id>-herder"
-CONFIG_GROUP, OFFSETS_GROUP = "connect-<group.id>-config", "connect-<group.id>-offsets"
+LEADER_ID, LEADER_GROUP = "connect-cluster-<group.id>", "<group.id>-leader"
 GROUP, TASK_IDS, MIGRATION_ID = "connect-<name>", "<group.id>-<name>-*", "<group.id>-<name>"
 INPUT, OUTPUT, LETTER_TOPIC = "topics that it reads", "topics that it writes to", "dead letter topic"
 OWN_OFFSET_TOPIC = "topic of its offsets"
@@ -44,7 +43,6 @@ MIRRORED, REMOTE = "mirrored topics on the source", "mirrored topics on the targ
 FOLLOWED = "consumer groups of groups"
 SYNCS_TOPIC, CHECKPOINTS_TOPIC = "mm2-offset-syncs.<target>.internal", "<source>.checkpoints.internal"
 HEARTBEATS_TOPIC = "heartbeats.topic"
-SYNCS_GROUP, CHECKPOINTS_GROUP = "connect-<name>-syncs", "connect-<name>-checkpoints"
 CLUSTER = "cluster"
 
 
@@ -73,8 +71,6 @@ WORKER_ROWS: tuple[AclRow, ...] = (
     AclRow(WORKER_CONSUMER, "Read", "topic", CONFIG_TOPIC, "Reads configurations, and elects the leader"),
     AclRow(WORKER_CONSUMER, "Read", "topic", STATUS_TOPIC, "Reads the states of tasks"),
     AclRow(WORKER_CONSUMER, "Read", "group", LEADER_GROUP, "Elects the leader"),
-    AclRow(WORKER_CONSUMER, "Describe", "group", HERDER_GROUP, "The driver's readers look for their coordinator"),
-    AclRow(WORKER_CONSUMER, "Describe", "group", CONFIG_GROUP, "The leases' readers look for their coordinator"),
     AclRow(WORKER_PRODUCER, "Write", "topic", CONFIG_TOPIC, "The leader writes configurations"),
     AclRow(WORKER_PRODUCER, "Write", "transactional-id", LEADER_ID, "The leader writes in transactions"),
     AclRow(WORKER_PRODUCER, "Write", "topic", STATUS_TOPIC, "Writes the states of tasks"),
@@ -143,7 +139,6 @@ CONNECTOR_ROWS: tuple[AclRow, ...] = (
         (OUTCOMES_OUTSIDE,),
     ),
     AclRow(OFFSETS_CONSUMER, "Read", "topic", OWN_OFFSET_TOPIC, "Reads offsets", (OFFSETS,)),
-    AclRow(OFFSETS_CONSUMER, "Describe", "group", OFFSETS_GROUP, "Looks for its coordinator", (OFFSETS,)),
     AclRow(OFFSETS_ADMIN, "Describe", "topic", OWN_OFFSET_TOPIC, "Reads partitions and end offsets", (OFFSETS,)),
     AclRow(PRODUCER, "Write", "topic", OWN_OFFSET_TOPIC, "Writes offsets in transactions", (OFFSETS, ONCE)),
     AclRow(OFFSETS_PRODUCER, "Write", "topic", OWN_OFFSET_TOPIC, "Writes offsets", (OFFSETS, PLAIN)),
@@ -165,7 +160,6 @@ CONNECTOR_ROWS: tuple[AclRow, ...] = (
         (OWN_OFFSETS,),
     ),
     AclRow(WORKER_CONSUMER, "Read", "topic", OFFSET_TOPIC, "Reads the offsets to copy", (OWN_OFFSETS,)),
-    AclRow(WORKER_CONSUMER, "Describe", "group", OFFSETS_GROUP, "Looks for its coordinator", (OWN_OFFSETS,)),
     AclRow(WORKER_ADMIN, "Describe", "topic", OFFSET_TOPIC, "Reads partitions and end offsets", (OWN_OFFSETS,)),
     AclRow(
         WORKER_PRODUCER,
@@ -231,7 +225,6 @@ CONNECTOR_ROWS: tuple[AclRow, ...] = (
     AclRow(SOURCE_ADMIN, "Create", "topic", SYNCS_TOPIC, _EXISTS, (SYNCS,), _UNTRANSLATED),
     AclRow(SOURCE_PRODUCER, "Write", "topic", SYNCS_TOPIC, "Writes offset syncs", (SYNCS,), _UNTRANSLATED),
     AclRow(SOURCE_READER, "Read", "topic", SYNCS_TOPIC, "Reads offset syncs", (CHECKPOINTS,), _UNTRANSLATED),
-    AclRow(SOURCE_READER, "Describe", "group", SYNCS_GROUP, "Looks for its coordinator", (CHECKPOINTS,), _UNTRANSLATED),
     AclRow(
         SOURCE_ADMIN,
         "Describe",
@@ -247,15 +240,6 @@ CONNECTOR_ROWS: tuple[AclRow, ...] = (
     ),
     AclRow(
         TARGET_READER, "Read", "topic", CHECKPOINTS_TOPIC, "Reads translated offsets", (CHECKPOINTS,), _UNTRANSLATED
-    ),
-    AclRow(
-        TARGET_READER,
-        "Describe",
-        "group",
-        CHECKPOINTS_GROUP,
-        "Looks for its coordinator",
-        (CHECKPOINTS,),
-        _UNTRANSLATED,
     ),
     AclRow(
         TARGET_ADMIN,

@@ -12,7 +12,7 @@ from engine.assembly.acl_table import AclRow
 from engine.assembly.driver import task_settings
 from engine.assembly.validation import plan_of_task
 from engine.config.acls import AclRequirement, grant_command
-from engine.config.client_names import config_group, herder_group, leader_group, leader_id, offsets_group
+from engine.config.client_names import leader_group, leader_id
 from engine.config.permissions import IDENTITY
 from engine.config.worker import WorkerConfig
 from engine.connectors.mirror.client_options import MirrorClients, has_positions_group, mirror_clients
@@ -21,11 +21,11 @@ from engine.connectors.mirror.options import SINK
 from engine.connectors.mirror.records import checkpoints_topic, syncs_topic
 from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings
 from engine.kafka.offsets_migration import migration_id
-from engine.leases import ConnectorKind, Delivery
 from engine.tasks.clients import base, connection, creating, reading
 from engine.tasks.dead_letters import letter_admin_settings, letter_settings
 from engine.tasks.plan import ConnectorPlan
-from engine.tasks.source_offsets import offsets_location
+from engine.tasks.source_offsets_topic import offsets_location
+from engine.worker_messages import ConnectorKind, Delivery
 
 IMPLIED_BY = {"Describe": {"Read", "Write", "Delete", "Alter"}, "DescribeConfigs": {"AlterConfigs"}}
 UNKNOWN = "<topic>"  # only the records tell
@@ -159,9 +159,6 @@ def _worker_names(worker: WorkerConfig) -> Names:
         table.OUTCOME_TOPIC: [(worker.outcome_topic, False)],
         table.LEADER_ID: [(leader_id(group), False)],
         table.LEADER_GROUP: [(leader_group(group), False)],
-        table.HERDER_GROUP: [(herder_group(group), False)],
-        table.CONFIG_GROUP: [(config_group(group), False)],
-        table.OFFSETS_GROUP: [(offsets_group(group), False)],
     }
 
 
@@ -266,8 +263,6 @@ def _names(plan: ConnectorPlan, worker: WorkerConfig) -> Names:
         table.SYNCS_TOPIC: [(syncs_topic(mirror), False)],
         table.CHECKPOINTS_TOPIC: [(checkpoints_topic(mirror), False)],
         table.HEARTBEATS_TOPIC: [(on["heartbeats.topic"], False)],
-        table.SYNCS_GROUP: [(f"{group}-syncs", False)],
-        table.CHECKPOINTS_GROUP: [(f"{group}-checkpoints", False)],
     }
 
 

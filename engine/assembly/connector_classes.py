@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+from engine.assembly.java_connectors import java_connector_hint
 from engine.config import stream
 from engine.config.options import Problem, nearest
 from engine.connectors.file import sink as file
@@ -15,17 +16,20 @@ from engine.connectors.kafka import options as topic_sink
 from engine.connectors.kafka.plan import prepare_topic_sink, topic_sink_delivery, topic_sink_stages, topic_sink_targets
 from engine.connectors.mirror import options as mirror
 from engine.connectors.mirror.connector_plan import Mirror, mirror_delivery, mirror_stages, mirror_targets, prepare
-from engine.leases import ConnectorKind, Delivery
 from engine.steps import plugins
 from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.source_support import source_delivery
+from engine.worker_messages import ConnectorKind, Delivery
 
 
 def _files(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("file", values["file"])] if values["file"] else []
 
 
-_FILE = ConnectorClass(file.FileSink, file.OPTIONS, files=_files)
+_FILE_TASK = "org.apache.kafka.connect.file.FileStream{}Task"
+_FILE = ConnectorClass(
+    file.FileSink, file.OPTIONS, files=_files, task_class=_FILE_TASK.format("Sink"), uses_console=True
+)
 _FILE_SOURCE = ConnectorClass(
     source_file.FileSource,
     source_file.OPTIONS,
@@ -33,6 +37,8 @@ _FILE_SOURCE = ConnectorClass(
     targets=source_file.FileSource.targets,
     delivery=partial(source_delivery, source_file.FileSource),
     files=_files,
+    task_class=_FILE_TASK.format("Source"),
+    uses_console=True,
 )
 _STREAM = ConnectorClass(
     object,  # a stream consists of its processors, not of one object
@@ -108,9 +114,81 @@ def of_databases() -> Mapping[str, ConnectorClass]:
     return dict(zip(OF_DATABASES, (sink, source), strict=True))
 
 
+# The HTTP client takes 0.1 s to load.
+OF_HTTP = ("HttpSink", "ElasticsearchSink")
+
+
+@cache
+def of_http() -> Mapping[str, ConnectorClass]:
+    """Return the classes that `OF_HTTP` names."""
+    from engine.connectors.elasticsearch import options as search
+    from engine.connectors.elasticsearch.sink import ElasticsearchSink
+    from engine.connectors.http import options as http
+    from engine.connectors.http.sink import HttpSink
+
+    sinks = (
+        ConnectorClass(HttpSink, http.OPTIONS, prepare=http.prepare, urls=http.urls),
+        ConnectorClass(ElasticsearchSink, search.OPTIONS, prepare=search.prepare, urls=search.urls),
+    )
+    return dict(zip(OF_HTTP, sinks, strict=True))
+
+
+# The client of object stores takes 0.2 s to load.
+OF_OBJECTS = ("ObjectStoreSink",)
+
+
+@cache
+def of_objects() -> Mapping[str, ConnectorClass]:
+    """Return the class that `OF_OBJECTS` names."""
+    from engine.connectors.objects import options
+    from engine.connectors.objects.sink import ObjectStoreSink
+
+    sink = ConnectorClass(
+        ObjectStoreSink,
+        options.OPTIONS,
+        delivery=lambda _config, _worker: Delivery.EXACTLY_ONCE,
+        opener="target offsets",
+        prepare=options.prepare,
+        files=options.files,
+        urls=options.urls,
+    )
+    return dict(zip(OF_OBJECTS, (sink,), strict=True))
+
+
+# Delta Lake's library takes 0.1 s to load.
+OF_DELTA = ("DeltaSink",)
+
+
+@cache
+def of_delta() -> Mapping[str, ConnectorClass]:
+    """Return the class that `OF_DELTA` names."""
+    from engine.connectors.delta import options
+    from engine.connectors.delta.sink import DeltaSink
+    from engine.connectors.objects import options as objects
+
+    sink = ConnectorClass(
+        DeltaSink,
+        options.OPTIONS,
+        delivery=lambda _config, _worker: Delivery.EXACTLY_ONCE,
+        opener="target offsets",
+        prepare=options.prepare,
+        files=objects.files,
+        urls=objects.urls,
+    )
+    return dict(zip(OF_DELTA, (sink,), strict=True))
+
+
+LAZY = {
+    **dict.fromkeys(OF_DATABASES, of_databases),
+    **dict.fromkeys(OF_HTTP, of_http),
+    **dict.fromkeys(OF_OBJECTS, of_objects),
+    **dict.fromkeys(OF_DELTA, of_delta),
+}
+
+
 def built_in() -> Mapping[str, ConnectorClass]:
     """Return all of the engine's own classes."""
-    return {**CLASSES, **of_databases()}
+    return {**CLASSES, **of_databases(), **of_http(), **of_objects(), **of_delta()}
 
 
 def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | None, list[Problem]]:
@@ -120,11 +198,11 @@ def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | N
     """
     if name in CLASSES:
         return CLASSES[name], []
-    if name in OF_DATABASES:
-        return of_databases()[name], []
+    if name in LAZY:
+        return LAZY[name]()[name], []
     if not name:
         return None, []  # a check of required options reports this
-    known = [*CLASSES, *OF_DATABASES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
+    known = [*CLASSES, *LAZY, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
     text = "is not a known connector class" + nearest(name, known)
     try:
         loaded = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name)
@@ -134,7 +212,8 @@ def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | N
     else:
         if loaded is not None:
             return own_class(loaded), []
-    return None, [("connector.class", name, text)]
+    hint = java_connector_hint(name)
+    return None, [("connector.class", name, f"is a class of Java{hint}" if hint else text)]
 
 
 def own_class(factory: Any) -> ConnectorClass:

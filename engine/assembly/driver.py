@@ -31,11 +31,12 @@ from engine.kafka.offsets import OffsetsTopic
 from engine.kafka.offsets_copier import OffsetsTopicLocation
 from engine.kafka.offsets_records import parse_offset
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import Delivery
 from engine.pipeline.source_commit import Row
 from engine.ports import SourcePosition, TransactionalProducer
 from engine.tasks.clients import WRITING, base, producing
-from engine.tasks.source_offsets import PATIENT, offsets_location, open_topic, read_checked
+from engine.tasks.plan import ConnectorPlan
+from engine.tasks.source_offsets_topic import PATIENT, offsets_location, open_offsets_file, open_topic, read_checked
+from engine.worker_messages import Delivery
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,24 @@ class TransactionLimit:
                 self._limit_ms = None
                 log.warning("transaction.timeout.ms is not checked against the brokers' limit: %s", error)
         return self._limit_ms
+
+
+class ClusterId:
+    """The id of the Kafka cluster, asked until the brokers answer once."""
+
+    def __init__(self, worker: WorkerConfig) -> None:
+        self._worker = worker
+        self._id = ""
+
+    def __call__(self) -> str:
+        """Return the id; empty if the brokers do not tell it now."""
+        if not self._id:
+            admin = KafkaAdmin(admin_settings(base(self._worker), self._worker.admin), LIMIT_TIMEOUT_S)
+            try:
+                self._id = admin.cluster_id()
+            except EngineError as error:
+                log.warning("the id of the Kafka cluster can't be read: %s", error)
+        return self._id
 
 
 def open_election(worker: WorkerConfig) -> KafkaElection:
@@ -127,20 +146,10 @@ class TopicSourceOffsets:
     def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
         plan, resolved = plan_of_task(properties, self._worker)
         with hide_in_problems(resolved):
-            rows: list[tuple[SourcePosition, SourcePosition]] = []
             place = offsets_location(plan.config, self._worker, plan.delivery)
             with closing(self._open_topic(place, writes=False)) as topic:
                 read_checked(place, topic, self._worker)
-                for key, (name, value) in topic.offsets.items():
-                    if key.connector != plan.config.name:
-                        continue
-                    try:
-                        offset = parse_offset(value)
-                    except ValueError:  # no task can begin at this value, so show it and let it be reset
-                        offset = {}
-                    if offset is not None:
-                        rows.append((orjson.loads(name)[1], offset))
-            return rows
+                return offset_rows(plan.config.name, topic)
 
     def write(
         self, properties: Mapping[str, str], offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]
@@ -154,9 +163,7 @@ class TopicSourceOffsets:
         """
         plan, resolved = plan_of_task(properties, self._worker)
         with hide_in_problems(resolved):
-            problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
-            if problem := next(filter(None, problems), None):
-                raise BadRequest(problem)
+            refuse_positions(plan, offsets)
             place = offsets_location(plan.config, self._worker, plan.delivery)
             # Without transactions there is no id to take over, so a sleeping worker can't be fenced here.
             is_fenced = plan.delivery is Delivery.EXACTLY_ONCE
@@ -172,3 +179,48 @@ class TopicSourceOffsets:
                 settings = {**task_settings(properties, 0, self._worker), **PATIENT}
                 with closing(self._connect(settings)) as producer:
                     write_fenced(producer, place.topic, rows)
+
+
+class FileSourceOffsets:
+    """Offsets of a standalone worker's source connectors, in its file. Implements the SourceOffsets port."""
+
+    def __init__(self, worker: WorkerConfig) -> None:
+        self._worker = worker
+
+    def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
+        with closing(open_offsets_file(self._worker, writes=False)) as topic:
+            topic.read_to_end()
+            return offset_rows(properties["name"], topic)
+
+    def write(
+        self, properties: Mapping[str, str], offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]
+    ) -> None:
+        plan, resolved = plan_of_task(properties, self._worker)
+        with hide_in_problems(resolved), closing(open_offsets_file(self._worker, writes=True)) as topic:
+            refuse_positions(plan, offsets)
+            topic.read_to_end()
+            topic.write(change_rows(plan.config.name, offsets, topic))
+
+
+def offset_rows(connector: str, topic: OffsetsTopic) -> list[tuple[SourcePosition, SourcePosition]]:
+    """Return (partition, offset) rows of the connector. An unreadable offset is empty, so that it can be reset."""
+    rows: list[tuple[SourcePosition, SourcePosition]] = []
+    for key, (name, value) in topic.offsets.items():
+        if key.connector != connector:
+            continue
+        try:
+            offset = parse_offset(value)
+        except ValueError:
+            offset = {}
+        if offset is not None:
+            rows.append((orjson.loads(name)[1], offset))
+    return rows
+
+
+def refuse_positions(plan: ConnectorPlan, offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]) -> None:
+    """Raise BadRequest for offsets that the connector could not begin at."""
+    check = position_problem if plan.known.opener == "mirror" else None
+    check = check or getattr(plan.known.factory, "position_problem", None)
+    problems = [check(*row) for row in offsets] if check is not None else []
+    if problem := next(filter(None, problems), None):
+        raise BadRequest(problem)

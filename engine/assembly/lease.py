@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -19,18 +20,22 @@ from engine.connectors.mirror.task import open_mirror
 from engine.errors import EngineError
 from engine.kafka.client_options import consumer_settings
 from engine.kafka.clock import WorkerClock
-from engine.kafka.consumer import KafkaConsumer
-from engine.leases import ConnectorKind, Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
+from engine.kafka.consumer import TopicReader
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
 from engine.pipeline.opened_task import OpenTask, report_all_unopened, trouble_report
+from engine.ports import Consumer
 from engine.reporting.log_lines import log_task_failure
+from engine.standalone.directory import CONFIG
+from engine.standalone.file_topic import FileTopicReader
 from engine.tasks.clients import COMMITTED_ONLY, TaskOpening, base
 from engine.tasks.lease_progress import write_progress
 from engine.tasks.memory import keep_freed
 from engine.tasks.sink import claim_sink
 from engine.tasks.source import open_source
 from engine.tasks.stream import open_stream
+from engine.tasks.target_offsets import open_sink_with_offsets
+from engine.worker_messages import ConnectorKind, Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would delay the other tasks of the lease
 ALONE_PATIENCE_MS = 1000  # a longer wait parks the task and commits its count of failures, in case the worker is killed
@@ -58,6 +63,7 @@ OPENERS: dict[str, Callable[[TaskOpening], Finish]] = {
     ConnectorKind.SOURCE: _open_at_once(open_source),
     ConnectorKind.STREAM: _open_at_once(open_stream),
     "mirror": _open_at_once(open_mirror),
+    "target offsets": _open_at_once(open_sink_with_offsets),
     "sql": _open_at_once(open_sql_sink),
     "topics": _open_at_once(open_topic_sink),
 }
@@ -153,17 +159,22 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
 
     It is kept between leases, because it only moves forward.
     """
-    key = (worker.bootstrap_servers, worker.config_topic)
+    key = (worker.run_directory or worker.bootstrap_servers, worker.config_topic)
     # Removed while it is in use, so that a reader that fails is not used again.
     tail = _tails.pop(key, None)
     if tail is None:
-        # An aborted record may be of a leader that was fenced while it wrote.
-        layers = (base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED_ONLY)
-        consumer = KafkaConsumer(consumer_settings(config_group(worker.group_id), *layers))
-        tail = ConfigTail(consumer, worker.config_topic, WorkerClock())
+        tail = ConfigTail(_config_reader(worker), worker.config_topic, WorkerClock())
     tail.read_to_end()
     _tails[key] = tail
     return tail
+
+
+def _config_reader(worker: WorkerConfig) -> Consumer:
+    if worker.run_directory is not None:
+        return FileTopicReader(Path(worker.run_directory, CONFIG))
+    # An aborted record may be of a leader that was fenced while it wrote.
+    layers = (base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED_ONLY)
+    return TopicReader(consumer_settings(config_group(worker.group_id), *layers))
 
 
 def _open(opening: TaskOpening) -> Finish:

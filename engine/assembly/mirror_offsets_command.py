@@ -18,11 +18,11 @@ from engine.connectors.mirror.topics import TargetTopics
 from engine.errors import ConfigError
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.offsets import TaskOffsets
-from engine.leases import Delivery
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from engine.tasks.plan import ConnectorPlan
-from engine.tasks.source_offsets import offsets_location, open_topic
+from engine.tasks.source_offsets_topic import offsets_location, open_topic
+from engine.worker_messages import Delivery
 
 GROUP, OFFSETS, EARLIEST = "group", "offsets", "earliest"
 ORIGINS = (GROUP, OFFSETS, EARLIEST)

@@ -10,7 +10,7 @@ from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.kafka.offsets import OffsetsTopic
 from engine.kafka.offsets_copier import OffsetsCopier, OffsetsTopicLocation
-from engine.tasks.source_offsets import offsets_location, open_topic, shared_location
+from engine.tasks.source_offsets_topic import offsets_location, open_topic, shared_location
 
 
 def offsets_copier(worker: WorkerConfig, connectors: Callable[[], Mapping[str, Mapping[str, str]]]) -> OffsetsCopier:

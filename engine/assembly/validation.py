@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from engine.assembly.connector_classes import find_class
 from engine.config import exactly_once_source, topic_creation
-from engine.config.connector import ConnectorConfig, all_options, read_connector
+from engine.config.connector import TASKS_MAX_ENFORCE, ConnectorConfig, all_options, read_connector
 from engine.config.errors_policy import DLQ_PRODUCER
 from engine.config.masking import MASK, PROVIDED, is_secret, mask_value
 from engine.config.options import Problem, strip_values, unknown_option_problems
+from engine.config.permissions import Permissions
 from engine.config.providers import ResolvedProperties, has_reference
 from engine.config.rooted_files import path_problem
 from engine.config.stream import StreamConfig, read_stream
@@ -21,19 +22,21 @@ from engine.connectors.mirror.connector_plan import client_families
 from engine.connectors.mirror.options import read_mirror
 from engine.errors import ConfigError
 from engine.kafka.client_options import client_problems, file_problems
-from engine.leases import ConnectorKind, Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.connector_stages import sink_stages, source_stages, stream_stages
 from engine.steps.handlers import handler_problems
 from engine.steps.processors import processor_problems
-from engine.steps.registry import step_problems
+from engine.steps.registry import step_problems, step_warnings
 from engine.steps.secrets import given_secrets
 from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.plan import ConnectorPlan
 from engine.tasks.source_support import ignored_options, support_problems
 from engine.tasks.targets import target_problems
 from engine.tasks.transaction_options import transaction_problems
+from engine.worker_messages import ConnectorKind, Delivery
 
+REGISTRY_STORES = ".schema.registry.ssl."  # within names of converters' options
+REGISTRY_URLS = (".schema.registry.url", ".bearer.auth.issuer.endpoint.url")
 # Suffixes of options of steps and nodes that define the structure.
 STRUCTURE = (".type", ".predicate", ".negate", ".parents", ".topic")
 log = logging.getLogger(__name__)
@@ -59,6 +62,14 @@ def check_worker(worker: WorkerConfig) -> None:
     ]
     if problems:
         raise ConfigError(tuple(worker.found.without_values(_mask_problem(problem)) for problem in problems))
+
+
+def check_task_count(plan: ConnectorPlan) -> None:
+    """Raise ConfigError if the class makes more tasks than it may (KIP-1004)."""
+    config, count = plan.config, len(plan.task_configs)
+    if config.tasks_max_enforce and count > config.tasks_max:
+        text = f"is exceeded: the class makes {count} tasks; raise it, or set {TASKS_MAX_ENFORCE.name}=false"
+        raise ConfigError((("tasks.max", str(config.tasks_max), text),))
 
 
 def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[ConnectorPlan, ResolvedProperties]:
@@ -116,6 +127,7 @@ def _plan(
         problems += [*faults, *_stream_problems(config, stream)]
     problems += target_problems(known, config, stream, worker)
     problems += [] if known is None else support_problems(kind, known.factory, config, worker)
+    problems += [] if known is None else _console_problems(known, config, worker)
     if masked:
         given = ((problem, problem[1] or "") for problem in problems)
         problems = [problem for problem, value in given if MASK not in value and not PROVIDED.search(value)]
@@ -129,7 +141,7 @@ def _plan(
     if problems or known is None:
         raise ConfigError(tuple(_mask_problem(problem) for problem in problems))
     delivery = known.delivery(config, worker)
-    warnings = (*config.warnings, *handler_warnings)
+    warnings = (*config.warnings, *handler_warnings, *step_warnings(config))
     if delivery is Delivery.EXACTLY_ONCE:
         problems, more_warnings = transaction_problems(kind, config, worker, _producers(known, config))
         if problems:
@@ -213,6 +225,8 @@ def _permission_problems(
         text = None if not looked_up and has_reference(option, path) else path_problem(path, permissions.file_root)
         if text is not None:
             problems.append((option, None if _is_secret_row(known, option) else path, text))
+    problems += _store_problems(config, permissions, looked_up=looked_up)
+    problems += _url_problems(known, config, permissions, looked_up=looked_up)
     for family, options in _overrides(config):
         problems += permissions.override_problems(family, options)
     problems += permissions.letter_problems(DLQ_PRODUCER, config.errors.dlq_producer)
@@ -223,6 +237,36 @@ def _permission_problems(
         )
         problems += [problem for problem in found if problem[0] not in reported]
     return problems
+
+
+def _store_problems(config: ConnectorConfig, permissions: Permissions, *, looked_up: bool) -> list[Problem]:
+    """Return key and trust stores of converters' registries that the connector names, and may not open."""
+    given = {name: path for name, path in config.properties.items() if REGISTRY_STORES in name}
+    return permissions.file_problems(
+        "", {name: path for name, path in given.items() if looked_up or not has_reference(name, path)}
+    )
+
+
+def _console_problems(known: ConnectorClass, config: ConnectorConfig, worker: WorkerConfig) -> list[Problem]:
+    """Refuse a source of standard input on a worker of a cluster, which has none."""
+    reads_input = known.uses_console and known.kind is ConnectorKind.SOURCE and not config.own["file"]
+    if not reads_input or worker.run_directory is not None:
+        return []
+    return [("file", None, "is required; only `python -m engine standalone` reads standard input without it")]
+
+
+def _url_problems(
+    known: ConnectorClass | None, config: ConnectorConfig, permissions: Permissions, *, looked_up: bool
+) -> list[Problem]:
+    """Return URLs of the class's own options and of converters' registries whose hosts the worker does not allow."""
+    urls = [*(known.urls(config.own) if known is not None and known.urls is not None else ())]
+    for name, text in config.properties.items():
+        if name.endswith(REGISTRY_URLS):
+            urls += [(name, url.strip()) for url in text.split(",")]
+    texts = [
+        (option, permissions.url_problem(url)) for option, url in urls if looked_up or not has_reference(option, url)
+    ]
+    return [(option, None, text) for option, text in texts if text is not None]
 
 
 def _file_problems(known: ConnectorClass | None, config: ConnectorConfig) -> list[Problem]:

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.config import errors_policy, exactly_once_source, handlers, topic_creation
+from engine.config import errors_policy, exactly_once_source, exception_handlers, plugin_versions, topic_creation
 from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, topic_name
 from engine.config.exactly_once_source import ExactlyOnceSource, read_exactly_once
-from engine.config.handlers import HandlerChoice, read_handlers
+from engine.config.exception_handlers import HandlerChoice, read_handlers
 from engine.config.java_regex import compile_java
 from engine.config.options import (
     REQUIRED,
+    FormField,
     Option,
     Problem,
     at_least,
     nearest,
     no_duplicates,
+    one_of,
     read,
     unknown_option_problems,
     valid,
@@ -26,7 +28,7 @@ from engine.config.providers import has_reference
 from engine.config.topic_creation import NewTopics, read_topic_creation
 from engine.config.worker import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER, STRING_CONVERTER, StepConfig, WorkerConfig
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
+from engine.worker_messages import ConnectorKind
 
 
 @valid("topic names")
@@ -53,37 +55,112 @@ def _connector_name(value: str) -> str | None:
     return None if len(value) <= 200 and value.isprintable() else "must be printable and at most 200 characters long"
 
 
+TASKS_MAX_ENFORCE = Option(
+    "tasks.max.enforce",
+    "boolean",
+    True,
+    "Refuse a connector whose class makes more tasks than `tasks.max`. If false, all of them run.",
+    form=FormField("LOW", "Common", 5, "SHORT", "Enforce tasks max"),
+)
+RELOAD_ACTION = Option(
+    "config.action.reload",
+    "string",
+    "restart",
+    "`restart`: changed values of config providers are used. A task looks them up when its lease opens, so they are "
+    "used from the next lease on, whatever this option says; `none` is a warning.",
+    one_of("none", "restart"),
+    form=FormField("LOW", "Common", 14, "MEDIUM", "Reload Action"),
+)
 OPTIONS: tuple[Option, ...] = (
-    Option("name", "string", REQUIRED, "The connector's name. It must be unique in the cluster.", _connector_name),
+    Option(
+        "name",
+        "string",
+        REQUIRED,
+        "The connector's name. It must be unique in the cluster.",
+        _connector_name,
+        form=FormField("HIGH", "Common", 1, "MEDIUM", "Connector name"),
+    ),
     Option(
         "connector.class",
         "class",
         REQUIRED,
-        "The connector class: FileStreamSink, SqlSink, KafkaSink, FileStreamSource, SqlSource, stream, mirror.",
+        "The connector class: FileStreamSink, SqlSink, KafkaSink, HttpSink, ElasticsearchSink, ObjectStoreSink, "
+        "DeltaSink, FileStreamSource, SqlSource, stream, mirror.",
+        form=FormField("HIGH", "Common", 2, "LONG", "Connector class"),
     ),
-    Option("tasks.max", "int", 1, "The maximum number of tasks that share the partitions.", at_least(1, 10_000)),
-    Option("topics", "list", (), "The topics to read, comma-separated.", _topics),
+    Option(
+        "tasks.max",
+        "int",
+        1,
+        "The maximum number of tasks that share the partitions.",
+        at_least(1, 10_000),
+        form=FormField("HIGH", "Common", 4, "SHORT", "Tasks max"),
+    ),
+    Option(
+        "topics",
+        "list",
+        (),
+        "The topics to read, comma-separated.",
+        _topics,
+        form=FormField("HIGH", "Common", 4, "LONG", "Topics"),
+    ),
     Option(
         "topics.regex",
         "string",
         None,
         "A regular expression of the topics to read. Set either this or `topics`.",
         _regex,
+        form=FormField("HIGH", "Common", 4, "LONG", "Topics regex"),
     ),
-    Option("key.converter", "class", None, "The converter of keys. Default: the worker's."),
+    Option(
+        "key.converter",
+        "class",
+        None,
+        "The converter of keys. Default: the worker's.",
+        form=FormField("LOW", "Common", 6, "SHORT", "Key converter class"),
+    ),
     Option("key.converter.*", "map", {}, "Options of the key converter."),
-    Option("value.converter", "class", None, "The converter of values. Default: the worker's."),
+    Option(
+        "value.converter",
+        "class",
+        None,
+        "The converter of values. Default: the worker's.",
+        form=FormField("LOW", "Common", 8, "SHORT", "Value converter class"),
+    ),
     Option("value.converter.*", "map", {}, "Options of the value converter."),
-    Option("header.converter", "class", None, "The converter of headers. Default: the worker's."),
+    Option(
+        "header.converter",
+        "class",
+        None,
+        "The converter of headers. Default: the worker's.",
+        form=FormField("LOW", "Common", 10, "SHORT", "Header converter class"),
+    ),
     Option("header.converter.*", "map", {}, "Options of the header converter."),
-    Option("transforms", "list", (), "Names of transforms, in the order of execution.", no_duplicates),
+    Option(
+        "transforms",
+        "list",
+        (),
+        "Names of transforms, in the order of execution.",
+        no_duplicates,
+        form=FormField("LOW", "Transforms", 12, "LONG", "Transforms"),
+    ),
     Option("transforms.*", "map", {}, "`transforms.<name>.type` and the options of each transform."),
-    Option("predicates", "list", (), "Names of predicates.", no_duplicates),
+    Option(
+        "predicates",
+        "list",
+        (),
+        "Names of predicates.",
+        no_duplicates,
+        form=FormField("LOW", "Predicates", 13, "LONG", "Predicates"),
+    ),
     Option("predicates.*", "map", {}, "`predicates.<name>.type` and the options of each predicate."),
     Option("consumer.override.*", "map", {}, "Client options of this connector's consumers."),
     Option("producer.override.*", "map", {}, "Client options of this connector's producers."),
     Option("admin.override.*", "map", {}, "Client options of this connector's admin clients."),
-    *handlers.OPTIONS,
+    *plugin_versions.OPTIONS,
+    TASKS_MAX_ENFORCE,
+    RELOAD_ACTION,
+    *exception_handlers.OPTIONS,
 )
 
 
@@ -97,6 +174,7 @@ class ConnectorConfig:
     name: str
     connector_class: str
     tasks_max: int
+    tasks_max_enforce: bool
     topics: tuple[str, ...]
     topics_regex: str | None
     key_converter: StepConfig
@@ -153,10 +231,13 @@ def read_connector(
     errors, error_problems, warnings = read_errors(props, worker.bootstrap_servers if worker else "")
     problems += error_problems
     new_topics: tuple[NewTopics, ...] = ()
+    disabled: list[Problem] = []
     if kind is ConnectorKind.SOURCE:
         values |= {"topics": (), "topics.regex": None}
         new_topics, more = read_topic_creation(values)
         problems += more
+        if worker is not None and not worker.creates_topics:
+            new_topics, disabled = (), topic_creation.disabled_warnings(props)
     else:
         problems += _topics_problems(values, errors)
     allow = worker.permissions.classes if worker else ()
@@ -169,6 +250,7 @@ def read_connector(
         name=values["name"] or "",
         connector_class=values["connector.class"] or "",
         tasks_max=values["tasks.max"],
+        tasks_max_enforce=values[TASKS_MAX_ENFORCE.name],
         topics=tuple(dict.fromkeys(values["topics"])),
         topics_regex=values["topics.regex"],
         key_converter=_converter("key", values, inherited[0], STRING_CONVERTER, allow),
@@ -185,7 +267,7 @@ def read_connector(
         handlers=choices,
         new_topics=new_topics,
         exactly_once=read_exactly_once(values) if kind is ConnectorKind.SOURCE else ExactlyOnceSource(),
-        warnings=(*warnings, *renamed),
+        warnings=(*warnings, *renamed, *plugin_versions.version_warnings(props), *_reload_warnings(props), *disabled),
         allow=allow,
     )
     return config, problems
@@ -206,6 +288,13 @@ def _shared_options(kind: ConnectorKind) -> tuple[Option, ...]:
         return OPTIONS
     own = tuple(option for option in OPTIONS if option.name not in READERS_OPTIONS)
     return own + topic_creation.OPTIONS + exactly_once_source.OPTIONS
+
+
+def _reload_warnings(props: Mapping[str, str]) -> list[Problem]:
+    if props.get(RELOAD_ACTION.name, "").strip() != "none":
+        return []
+    text = "is ignored: a task looks values of config providers up when its lease opens, so it uses changed values"
+    return [(RELOAD_ACTION.name, "none", text)]
 
 
 def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:
@@ -237,7 +326,7 @@ def _converter(
     kind: str, values: Mapping[str, Any], inherited: StepConfig | None, default: str, allow: tuple[str, ...]
 ) -> StepConfig:
     name = f"{kind}.converter"
-    options = values[f"{name}.*"]
+    options = {key: text for key, text in values[f"{name}.*"].items() if key != plugin_versions.SUFFIX}
     if values[name]:
         return StepConfig(name, values[name], options, f"{name}.", allow=allow)
     base = inherited or StepConfig(name, default, {})
@@ -252,6 +341,7 @@ def _steps(
     for name in dict.fromkeys(values[family]):  # a name that occurs twice is one problem already
         options = {key.removeprefix(f"{name}."): rest.pop(key) for key in list(rest) if key.startswith(f"{name}.")}
         class_name = options.pop("type", "")
+        options.pop(plugin_versions.SUFFIX, None)
         if not class_name:
             problems.append((f"{family}.{name}.type", None, "is required"))
         predicate = options.pop("predicate", None) if family == "transforms" else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read, valid
+from engine.config.options import INT_MAX, FormField, Option, Problem, at_least, given, one_of, read, valid
 from engine.record.context import TOLERANCE_NAME
 from engine.record.trace import ContentPolicy
 
@@ -51,6 +51,7 @@ TOLERANCE = Option(
     "target is enough. A put that fails with another exception and names no record always fails the task, because "
     "nobody knows which records were delivered.",
     one_of("none", "all"),
+    form=FormField("MEDIUM", "Error Handling", 3, "SHORT", "Error Tolerance"),
 )
 TOLERANCE_LIMIT = Option(
     "errors.tolerance.limit",
@@ -82,6 +83,7 @@ DLQ_TOPIC = Option(
     "The dead letter topic. It must not be one of the connector's own topics.",
     topic_name,
     aliases=_dlq("topic.name")[1],
+    form=FormField("MEDIUM", "Error Handling", 6, "MEDIUM", "Dead Letter Queue Topic Name"),
 )
 
 LOG_MESSAGES = Option(
@@ -90,6 +92,7 @@ LOG_MESSAGES = Option(
     False,
     "Also log the failed record, and the values of records in exception messages. This also applies to the "
     "stack trace of a failed task in the REST API and the status topic.",
+    form=FormField("MEDIUM", "Error Handling", 5, "SHORT", "Log Error Details"),
 )
 FOREIGN_MESSAGES = Option(
     "errors.include.foreign.messages",
@@ -108,6 +111,7 @@ OPTIONS: tuple[Option, ...] = (
         "The maximum delay between two retries. Delays start at 300 ms and double.",
         at_least(1),
         aliases=("errors.retries.delay.max.ms",),
+        form=FormField("MEDIUM", "Error Handling", 2, "MEDIUM", "Maximum Delay Between Retries for Errors"),
     ),
     Option(
         "errors.retry.timeout",
@@ -116,6 +120,7 @@ OPTIONS: tuple[Option, ...] = (
         "The time in milliseconds after which no retry begins; -1 means no limit. Retries end when the "
         "limit or this time-out is reached.",
         at_least(-1),
+        form=FormField("MEDIUM", "Error Handling", 1, "MEDIUM", "Retry Timeout for Errors"),
     ),
     Option(
         "errors.retry.on",
@@ -136,7 +141,13 @@ OPTIONS: tuple[Option, ...] = (
         "The sliding window of the rate limit: minute, hour, day, or a number of milliseconds.",
         aliases=("errors.tolerance.rate.duration.ms",),
     ),
-    Option("errors.log.enable", "boolean", False, "Log the error context of each error."),
+    Option(
+        "errors.log.enable",
+        "boolean",
+        False,
+        "Log the error context of each error.",
+        form=FormField("MEDIUM", "Error Handling", 4, "SHORT", "Log Errors"),
+    ),
     Option("errors.log.include.configs", "boolean", False, "Also log the options of the stages. Secrets are masked."),
     LOG_MESSAGES,
     FOREIGN_MESSAGES,
@@ -157,6 +168,7 @@ OPTIONS: tuple[Option, ...] = (
         "The replication factor of the dead letter topic when it is created, at most the number of brokers.",
         at_least(1, 32_767),
         aliases=_dlq("topic.replication.factor")[1],
+        form=FormField("MEDIUM", "Error Handling", 7, "MEDIUM", "Dead Letter Queue Topic Replication Factor"),
     ),
     Option(
         _dlq("include.configs")[0],
@@ -179,6 +191,7 @@ OPTIONS: tuple[Option, ...] = (
         False,
         "Dead letters have `__connect.errors.*` headers for other tools.",
         aliases=_dlq("context.headers.enable")[1],
+        form=FormField("MEDIUM", "Error Handling", 8, "MEDIUM", "Enable Error Context Headers"),
     ),
     Option(
         _dlq("producer.*")[0],

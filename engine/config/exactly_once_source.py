@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, Option, Problem, at_least, in_any_case
+from engine.config.options import INT_MAX, FormField, Option, Problem, at_least, in_any_case
 
 ISOLATION = "isolation.level"
 TRANSACTIONAL_ID = "transactional.id"
@@ -37,6 +37,7 @@ OFFSETS_TOPIC = Option(
     "A separate offsets topic for this connector, on the cluster of its producers. Default: the worker's "
     "offsets topic.",
     topic_name,
+    form=FormField("LOW", "offsets.topic", 1, "LONG", "Offsets topic"),
 )
 BOUNDARY = Option(
     "transaction.boundary",
@@ -44,6 +45,7 @@ BOUNDARY = Option(
     TransactionBoundary.POLL.value,
     "The end of a transaction: after each `poll`, after an `interval`, or where the `connector` decides.",
     in_any_case(*TransactionBoundary),
+    form=FormField("MEDIUM", "Exactly Once Support", 3, "SHORT", "Transaction Boundary"),
 )
 INTERVAL = Option(
     "transaction.boundary.interval.ms",
@@ -51,6 +53,7 @@ INTERVAL = Option(
     None,
     "The length of transactions with boundary `interval`. Default: the worker's `offset.flush.interval.ms`.",
     at_least(1, INT_MAX),
+    form=FormField("LOW", "Exactly Once Support", 4, "SHORT", "Transaction boundary interval"),
 )
 SUPPORT = Option(
     "exactly.once.support",
@@ -58,6 +61,7 @@ SUPPORT = Option(
     ExactlyOnceSupport.REQUESTED.value,
     "`required`: reject the connector unless its class supports exactly-once delivery.",
     in_any_case(*ExactlyOnceSupport),
+    form=FormField("MEDIUM", "Exactly Once Support", 2, "SHORT", "Exactly once support"),
 )
 OPTIONS: tuple[Option, ...] = (OFFSETS_TOPIC, BOUNDARY, INTERVAL, SUPPORT)
 

@@ -19,7 +19,7 @@ _SECRET = re.compile(
 )
 _ENDS_IN_KEY = re.compile(r"[._-]key$", re.IGNORECASE)
 _STEP_TYPE = re.compile(r"(?:transforms|predicates)\..+\.type")
-_PACKAGE = "org.apache.kafka.connect."
+_PACKAGES = ("org.apache.kafka.connect.", "io.confluent.connect.")
 _PLAIN = {
     name: frozenset(spelling for option in table if not option.secret for spelling in option.spellings)
     for names, table in TABLES.items()
@@ -88,7 +88,7 @@ def plain_options(class_name: str) -> frozenset[str]:
     Nothing is known about other steps.
     """
     package, _, short = class_name.rpartition(".")
-    return _PLAIN.get(short, frozenset()) if not package or package.startswith(_PACKAGE) else frozenset()
+    return _PLAIN.get(short, frozenset()) if not package or package.startswith(_PACKAGES) else frozenset()
 
 
 def _plain_of_steps(config: Mapping[str, str]) -> set[str]:

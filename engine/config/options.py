@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from engine.errors import ConfigError
 
@@ -75,6 +75,22 @@ class AllowedWords:
         return next(same, value)
 
 
+class FormField(NamedTuple):
+    """The description of an option for the forms of Kafka Connect's clients (its `ConfigKeyInfo`).
+
+    `order` is the position in the group, -1 without one. An empty `label` stands for the option's name.
+    """
+
+    importance: Literal["HIGH", "MEDIUM", "LOW"] = "MEDIUM"
+    group: str | None = None
+    order: int = -1
+    width: Literal["NONE", "SHORT", "MEDIUM", "LONG"] = "NONE"
+    label: str = ""
+
+
+PLAIN, HIGH, LOW = FormField(), FormField("HIGH"), FormField("LOW")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option. `check` returns the problem of a parsed value, of each one in a family, or None."""
@@ -86,6 +102,7 @@ class Option:
     check: Callable[[Any], str | None] | None = None
     secret: bool = False
     aliases: tuple[str, ...] = ()
+    form: FormField = PLAIN
 
     @property
     def is_family(self) -> bool:
@@ -109,6 +126,12 @@ def parse(options: Sequence[Option], props: Mapping[str, str], prefix: str = "")
     if problems:
         raise ConfigError(tuple(problems))
     return values
+
+
+def parse_own(options: Sequence[Option], props: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of these options, whatever others there are. Raises ConfigError."""
+    names = {spelling for option in options for spelling in option.spellings}
+    return parse(options, {name: value for name, value in props.items() if name in names})
 
 
 def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") -> tuple[dict[str, Any], list[Problem]]:
@@ -142,6 +165,12 @@ def strip_values(props: Mapping[str, str]) -> dict[str, str]:
     Names are not stripped. A name with blanks around it is refused instead.
     """
     return {name: value if name == "name" else str(value).strip() for name, value in props.items()}
+
+
+def line_of(problem: Problem) -> str:
+    """Return a problem as one line of text."""
+    option, value, message = problem
+    return f"{option}: {message}" if value is None else f"{option} = {value}: {message}"
 
 
 def given(option: Option, props: Mapping[str, str]) -> bool:

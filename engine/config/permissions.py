@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
+from urllib.parse import urlsplit
 
 from engine.config.options import Option, Problem, ValueCheck, one_of
 from engine.config.rooted_files import ROOT_OPTION, path_problem, root_problem
 
 CLASSES_OPTION = "plugin.classes.allow"
+HOSTS_OPTION = "http.hosts.allow"
 POLICY_OPTION = "connector.client.config.override.policy"
 ALLOWLIST_OPTION = "connector.client.config.override.allowlist"
 ALL, NONE, PRINCIPAL, ALLOWLIST = "All", "None", "Principal", "Allowlist"
@@ -111,9 +114,17 @@ OPTIONS: tuple[Option, ...] = (
         "string",
         None,
         "The directory of the files of FileStreamSource, FileStreamSink and SQLite databases, and of the "
-        "key and trust stores that connectors name. Without it, connectors can't open any file. Python must "
-        "not import from it.",
+        "key and trust stores that connectors name. Without it, connectors can't open any file, except that a "
+        "standalone worker allows the directory in which it was started. Python must not import from it.",
         ValueCheck("an absolute path", root_problem),
+    ),
+    Option(
+        HOSTS_OPTION,
+        "list",
+        (),
+        "Hosts that HttpSink, ElasticsearchSink, ObjectStoreSink and DeltaSink may connect to, and that connectors "
+        "may name as schema registries, as patterns: `api.example.com` or `*.example.com`. If empty, all hosts. To the "
+        "sinks, link-local addresses, such as those of cloud metadata services, are never allowed.",
     ),
     Option(
         POLICY_OPTION,
@@ -135,12 +146,16 @@ OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The limits. `classes` are patterns. `policy` is None if the worker names none."""
+    """The limits. `classes` and `hosts` are patterns; without `hosts`, all hosts are allowed.
+
+    `policy` is None if the worker names none.
+    """
 
     classes: tuple[str, ...] = ()
     file_root: str | None = None
     policy: str | None = None
     allowlist: tuple[str, ...] = TUNING
+    hosts: tuple[str, ...] = ()
 
     def override_problems(self, prefix: str, options: Collection[str]) -> list[Problem]:
         """Return a problem for each forbidden client option, worded as by Kafka Connect."""
@@ -170,6 +185,16 @@ class Permissions:
         problems = [(prefix + name, path_problem(path, self.file_root)) for name, path in paths if path]
         return [(name, None, f"{text}, or set the worker's {POLICY_OPTION}=All") for name, text in problems if text]
 
+    def url_problem(self, url: str) -> str | None:
+        """Return why connectors may not connect to the host of an HTTP URL, as a clause, or None.
+
+        The host's addresses are checked when a task connects.
+        """
+        host = (urlsplit(url).hostname or "").lower()
+        if not self.hosts or any(fnmatchcase(host, pattern.lower()) for pattern in self.hosts):
+            return None
+        return f"names the host {host}, which the worker does not allow; add it to the worker's {HOSTS_OPTION}"
+
     def _allows(self, option: str) -> bool:
         match self.policy:
             case "All":
@@ -195,4 +220,5 @@ def read_permissions(values: Mapping[str, Any]) -> Permissions:
         file_root=values[ROOT_OPTION],
         policy=POLICIES.get(values[POLICY_OPTION] or ""),
         allowlist=values[ALLOWLIST_OPTION],
+        hosts=values[HOSTS_OPTION],
     )

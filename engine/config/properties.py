@@ -21,6 +21,16 @@ def parse_properties(text: str) -> dict[str, str]:
     return dict(_split(line) for line in _logical_lines(text))
 
 
+def escaped(text: str, *, is_key: bool = False) -> str:
+    """Return a text as a properties file spells it."""
+    shown = (
+        text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t").replace("\f", "\\f")
+    )
+    if is_key:
+        shown = re.sub(r"[ =:#!]", lambda found: f"\\{found[0]}", shown)
+    return f"\\{shown}" if shown.startswith(" ") else shown
+
+
 def _logical_lines(text: str) -> Iterator[str]:
     continued = ""
     for line in text.splitlines():

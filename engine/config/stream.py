@@ -10,7 +10,7 @@ from engine.config.connector import ConnectorConfig
 from engine.config.errors_policy import topic_name
 from engine.config.options import Option, Problem, nearest, no_duplicates, one_of, valid
 from engine.config.worker import StepConfig
-from engine.leases import Delivery
+from engine.worker_messages import Delivery
 
 INPUT = "input"  # the parent of nodes that read the topics
 HEADERS = "org.apache.kafka.connect.converters.ByteArrayConverter"

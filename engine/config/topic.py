@@ -1,7 +1,7 @@
 """The records of the config topic and their folded state. Pure. The herder writes, every worker reads.
 
 The topic has one compacted partition. Keys: `connector-<c>`, `task-<c>-<n>`, `commit-<c>`, `tasks-count-<c>`,
-`target-state-<c>`, `restart-<c>`, `leader`.
+`target-state-<c>`, `restart-<c>`, `leader`, `logger-cluster-<logger>`.
 
 Task records count only after the commit record of their generation, so a reader never sees half a generation. The
 generation numbers of a name never decrease, even if the connector is deleted and created again. For this the commit
@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from engine.leases import ConnectorKind, TaskConfig
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind, TaskConfig
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ CONFIG_TOPIC_CONFIG = {
     "delete.retention.ms": "3600000",
 }
 LEADER_KEY = "leader"
+LOGGER_KEY = "logger-cluster-"
 LEASE_KEY = b"lease"  # of the status topic: the progress of a running lease
 
 KeyValue = tuple[bytes, bytes | None]
@@ -98,6 +99,13 @@ class Leader(msgspec.Struct, frozen=True):
     crowded: bool = False
 
 
+class LogLevel(msgspec.Struct, frozen=True):
+    """The level of a logger in all drivers (KIP-976). `change` counts the changes."""
+
+    level: str
+    change: int = 0
+
+
 class _PropertiesValue(msgspec.Struct):
     properties: dict[str, str]
 
@@ -125,6 +133,7 @@ class ConfigState(msgspec.Struct, frozen=True):
 
     connectors: dict[str, ConnectorState] = {}
     leader: Leader = Leader()
+    log_levels: dict[str, LogLevel] = {}  # by logger
 
 
 def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> ConfigState:
@@ -139,6 +148,8 @@ def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> C
 def _fold(state: ConfigState, name: str, value: bytes | None) -> ConfigState:
     if name == LEADER_KEY:
         return _fold_leader(state, value)
+    if name.startswith(LOGGER_KEY):
+        return _fold_log_level(state, name.removeprefix(LOGGER_KEY), value)
     kind, connector, task = _parse(name)
     if kind is None:
         return state
@@ -241,6 +252,18 @@ def restart_record(connector: str, restarts: int, task_restarts: Mapping[int, in
 def leader_record(leader: Leader) -> KeyValue:
     """Return the leader's record: its claim and its heartbeat."""
     return _record(LEADER_KEY, msgspec.to_builtins(leader))
+
+
+def log_level_record(logger: str, level: LogLevel) -> KeyValue:
+    """Return the record of a logger's level in all drivers."""
+    return _record(f"{LOGGER_KEY}{logger}", msgspec.to_builtins(level))
+
+
+def _fold_log_level(state: ConfigState, logger: str, value: bytes | None) -> ConfigState:
+    if value is None:
+        return state
+    levels = {**state.log_levels, logger: msgspec.json.decode(value, type=LogLevel)}
+    return msgspec.structs.replace(state, log_levels=levels)
 
 
 def _fold_leader(state: ConfigState, value: bytes | None) -> ConfigState:

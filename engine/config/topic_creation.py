@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config.options import REQUIRED, Option, Problem, no_duplicates, read, valid
+from engine.config.options import REQUIRED, FormField, Option, Problem, no_duplicates, read, valid
 
 PREFIX = "topic.creation."
 DEFAULT = "default"
@@ -39,7 +39,14 @@ def _positive(value: int) -> str | None:
 
 # fmt: off: one row, one line
 OPTIONS: tuple[Option, ...] = (
-    Option("topic.creation.groups", "list", (), "Names of topic groups, in addition to the default group.", _names),
+    Option(
+        "topic.creation.groups",
+        "list",
+        (),
+        "Names of topic groups, in addition to the default group.",
+        _names,
+        form=FormField("LOW", "Topic Creation", 1, "LONG", "Topic Creation Groups"),
+    ),
     Option("topic.creation.*", "map", {}, "`topic.creation.<group>.partitions` and the other options of each group."),
 )
 GROUP: tuple[Option, ...] = (
@@ -126,6 +133,12 @@ def read_topic_creation(values: Mapping[str, Any]) -> tuple[tuple[NewTopics, ...
         if not name.startswith(starts)
     ]
     return (*groups, default), problems
+
+
+def disabled_warnings(properties: Mapping[str, str]) -> list[Problem]:
+    """Return a warning for each option of a connector whose worker creates no topics."""
+    text = "is ignored: the worker has topic.creation.enable=false"
+    return [(name, value, text) for name, value in properties.items() if name.startswith(PREFIX)]
 
 
 def group_of(groups: Sequence[NewTopics], topic: str) -> NewTopics | None:

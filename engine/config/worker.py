@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.config.connect_options import effect_problem
 from engine.config.errors_policy import topic_name
 from engine.config.log_options import OPTIONS as LOG_OPTIONS
 from engine.config.log_options import LogConfig, log_config
@@ -26,6 +27,8 @@ from engine.config.providers import Providers, ResolvedProperties, read_provider
 from engine.config.rest import OPTIONS as REST_OPTIONS
 from engine.config.rest import PREFIXES as REST_PREFIXES
 from engine.config.rest import RestConfig, rest_config
+from engine.config.standalone import DIRECTORY, OFFSETS_FILE
+from engine.config.standalone import OPTIONS as STANDALONE_OPTIONS
 from engine.errors import ConfigError
 
 ENV_PREFIX = "CONNECT_"
@@ -85,6 +88,15 @@ OPTIONS: tuple[Option, ...] = (
         "transactions.",
         in_any_case("disabled", "preparing", "enabled"),
     ),
+    Option(
+        "topic.creation.enable",
+        "boolean",
+        True,
+        "Create missing topics of sources as `topic.creation.*` of their connectors says. If false, these options are "
+        "ignored with a warning.",
+    ),
+    Option("topic.tracking.enable", "boolean", True, "Track the topics that each connector uses (KIP-558)."),
+    Option("topic.tracking.allow.reset", "boolean", True, "Allow clients to reset the topics that a connector uses."),
     *REST_OPTIONS,
     Option(
         "session.timeout.ms",
@@ -126,6 +138,7 @@ OPTIONS: tuple[Option, ...] = (
     *LOG_OPTIONS,
     *PERMISSION_OPTIONS,
     *PROVIDER_OPTIONS,
+    *STANDALONE_OPTIONS,
 )
 # fmt: on
 
@@ -168,6 +181,9 @@ class WorkerConfig:
     offset_replication_factor: int
     offset_partitions: int
     exactly_once_source: bool
+    creates_topics: bool
+    tracks_topics: bool
+    resets_topics: bool
     rest: RestConfig
     session_timeout_ms: int
     spark_master: str
@@ -187,6 +203,8 @@ class WorkerConfig:
     log: LogConfig = field(default_factory=LogConfig)
     permissions: Permissions = field(default_factory=Permissions)
     providers: Providers = field(default_factory=Providers)
+    offsets_file: str | None = None  # of a standalone worker, as `run_directory`
+    run_directory: str | None = None
     found: ResolvedProperties = field(default_factory=ResolvedProperties)  # values from config providers
     warnings: tuple[Problem, ...] = field(default=(), compare=False)  # options without effect
 
@@ -219,7 +237,11 @@ def read_worker(
     """Return the worker and all problems."""
     merged = {**props, **from_env(env or {})}
     known = {name for option in OPTIONS for name in option.spellings}
-    written = {name: value for name, value in merged.items() if name in known or name.startswith(FAMILIES)}
+    written = {
+        name: value
+        for name, value in merged.items()
+        if (name in known or name.startswith(FAMILIES)) and effect_problem(name) is None
+    }
     providers, faults = read_providers(written)
     resolved, missing = providers.look_up(written) if looks_up else (ResolvedProperties(written), [])
     own = resolved.properties
@@ -243,6 +265,9 @@ def read_worker(
         offset_replication_factor=values["offset.storage.replication.factor"],
         offset_partitions=values["offset.storage.partitions"],
         exactly_once_source=_exactly_once(values, own, problems),
+        creates_topics=values["topic.creation.enable"],
+        tracks_topics=values["topic.tracking.enable"],
+        resets_topics=values["topic.tracking.allow.reset"],
         rest=rest_config(values, problems),
         session_timeout_ms=values["session.timeout.ms"],
         spark_master=values["spark.master"],
@@ -262,6 +287,8 @@ def read_worker(
         log=log_config(values),
         permissions=permissions,
         providers=providers,
+        offsets_file=values[OFFSETS_FILE],
+        run_directory=values[DIRECTORY],
         found=resolved,
         warnings=_ignored_options(merged),
     )
@@ -278,12 +305,22 @@ def _ignored_options(given: Mapping[str, str]) -> tuple[Problem, ...]:
     """Return a warning for each option without effect."""
     own_ids = "is ignored: the engine sets the transactional ids of the leader and of the tasks (KIP-618)"
     rows = [(name, given[name], own_ids) for name in TRANSACTIONAL_IDS if name in given]
+    if OFFSETS_FILE in given and DIRECTORY not in given:
+        rows.append((OFFSETS_FILE, given[OFFSETS_FILE], "is ignored: only `python -m engine standalone` uses it"))
     needs_prefix = "client options need one of the prefixes consumer., producer. and admin."
+    rows += [
+        (name, _shown(name, value), f"is ignored: {reason}")
+        for name, value in given.items()
+        if (reason := effect_problem(name)) is not None
+    ]
     for name, value, unknown in unknown_option_problems(OPTIONS, given):
-        if not name.startswith(ERRORS) and name not in TRANSACTIONAL_IDS:
-            shown = MASK if is_secret(name) else mask_value(value or "")
-            rows.append((name, shown, f"is ignored: {needs_prefix if name in TUNING else unknown}"))
+        if not name.startswith(ERRORS) and name not in TRANSACTIONAL_IDS and effect_problem(name) is None:
+            rows.append((name, _shown(name, value), f"is ignored: {needs_prefix if name in TUNING else unknown}"))
     return tuple(rows)
+
+
+def _shown(name: str, value: str | None) -> str:
+    return MASK if is_secret(name) else mask_value(value or "")
 
 
 def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems: list[Problem]) -> bool:

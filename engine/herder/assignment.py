@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from engine.config.java_regex import compile_java
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind
 
 
 def named_topics(properties: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from engine.config.topic import (
     ConnectorState,
     KeyValue,
     Leader,
+    LogLevel,
     TargetState,
     TaskEntry,
     commit_record,
@@ -17,6 +18,7 @@ from engine.config.topic import (
     count_record,
     fold_all,
     leader_record,
+    log_level_record,
     restart_record,
     target_record,
     task_record,
@@ -97,9 +99,10 @@ class Connectors:
         """Create or change a connector. A change restarts its tasks with fresh counters."""
         self._write(*self._put(connector, properties, target))
 
-    def put_all(self, given: Mapping[str, Mapping[str, str]]) -> None:
-        """Create or change several connectors, by name, in one transaction."""
-        self._write(*(row for connector, properties in given.items() for row in self._put(connector, properties)))
+    def put_all(self, given: Mapping[str, Mapping[str, str]], initial_states: Mapping[str, TargetState]) -> None:
+        """Create or change several connectors, by name, in one transaction. A new one begins in its initial state."""
+        new = {name: state for name, state in initial_states.items() if not self.exists(name)}
+        self._write(*(row for name, properties in given.items() for row in self._put(name, properties, new.get(name))))
 
     def delete(self, connector: str) -> None:
         """Delete the connector.
@@ -134,6 +137,11 @@ class Connectors:
         Readers see all tasks of a connector's new generation, or none.
         """
         self._write(*(row for connector, tasks in wanted.items() for row in self._generation(connector, tasks)))
+
+    def set_log_level(self, logger: str, level: str) -> None:
+        """Set the level of a logger in all drivers. Setting the same level again is a change too."""
+        before = self.state.log_levels.get(logger)
+        self._write(log_level_record(logger, LogLevel(level, 1 if before is None else before.change + 1)))
 
     def write_count(self, connector: str, tasks: int) -> None:
         """Write the task count record, which lets the current generation run.

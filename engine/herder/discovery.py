@@ -13,6 +13,7 @@ from typing import Protocol
 
 from engine.errors import EngineError, RetriableError
 from engine.record.trace import describe
+from engine.reporting.checkpoints import CheckpointMetrics
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,11 @@ class ClusterWatch(Protocol):
     @property
     def pause_s(self) -> float:
         """Return the seconds to wait before the next look."""
+        ...
+
+    @property
+    def checkpoints(self) -> CheckpointMetrics:
+        """Return the latencies of the checkpoints that it has written."""
         ...
 
     def look(self, current: Sequence[Properties]) -> Sequence[dict[str, str]]:
@@ -63,6 +69,10 @@ class Discovery:
             raise RetriableError(watched.trouble)
         return watched.found
 
+    def checkpoints(self) -> dict[str, CheckpointMetrics]:
+        """Return the latencies of checkpoints of each watched connector."""
+        return {name: one.checkpoints for name, one in self._watched.items() if one.checkpoints is not None}
+
     def retain(self, names: Collection[str]) -> None:
         """Stop the watches of all other connectors."""
         for name in [name for name in self._watched if name not in names]:
@@ -80,7 +90,7 @@ class Discovery:
 class _WatchedConnector:
     """A watched connector.
 
-    Its thread writes `found` and `trouble`. The herder's thread writes `current`.
+    Its thread writes `found`, `trouble` and `checkpoints`. The herder's thread writes `current`.
     """
 
     def __init__(self, name: str, properties: Properties, make: Callable[[], ClusterWatch]) -> None:
@@ -88,6 +98,7 @@ class _WatchedConnector:
         self.current: Sequence[Properties] = ()
         self.found: Sequence[dict[str, str]] | None = None
         self.trouble: str | None = None
+        self.checkpoints: CheckpointMetrics | None = None
         self._make = make
         self._stopping = threading.Event()
         # A daemon, because a look may hang, and must not keep the driver's process alive.
@@ -109,5 +120,6 @@ class _WatchedConnector:
                 pause_s = TROUBLE_PAUSE_S
                 continue
             self.found, self.trouble, pause_s = task_properties, None, watch.pause_s
+            self.checkpoints = watch.checkpoints
         if watch is not None:
             watch.close()

@@ -8,12 +8,22 @@ from msgspec.structs import replace
 
 from engine.config.topic import ConfigState, TargetState, owns, task_configs
 from engine.herder.fencing_rounds import needed_round
-from engine.herder.state import HerderSettings, HerderState, LeaseRun, Positions, ReportedFigures, TaskKey, TaskRun
-from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
+from engine.herder.mirror_metrics import fold_mirrored
+from engine.herder.state import (
+    HerderSettings,
+    HerderState,
+    LeaseRun,
+    Positions,
+    ReportedFigures,
+    TaskKey,
+    TaskRun,
+    UsedTopic,
+)
 from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.reporting.metrics import Metric
+from engine.worker_messages import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 
 HUNG = "the lease hung: it did not end by its deadline, and was cancelled"
 
@@ -24,16 +34,18 @@ def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderStat
     A task of a new generation, or a task that an operator restarted, starts with a clean record. Unchanged connectors
     are skipped.
     """
-    tasks = state.tasks
+    tasks, topics = state.tasks, state.topics
     if config.connectors is not state.config.connectors:
         # By identity: `fold_all` keeps the dict unless a record changed a connector. Heartbeats do not.
         tasks = _configured_tasks(state, config)
+        topics = {name: used for name, used in topics.items() if _exists(config, name)}
     lost = {
         lease_id: replace(run, stop_asked_at=now)
         for lease_id, run in state.leases.items()
         if run.stop_asked_at is None and _has_lost_task(run, config)
     }
-    return replace(state, tasks=tasks, leases={**state.leases, **lost} if lost else state.leases, config=config)
+    leases = {**state.leases, **lost} if lost else state.leases
+    return replace(state, tasks=tasks, leases=leases, config=config, topics=topics)
 
 
 def fold_stepped_down(state: HerderState, now: int) -> HerderState:
@@ -69,7 +81,7 @@ def fold_reports(
     """Apply the reports of a lease that ended normally."""
     run, state = _remove_lease(state, lease_id)
     held = {(task.connector, task.task): task for task in run.lease.tasks}
-    tasks = dict(state.tasks)
+    tasks, topics = dict(state.tasks), state.topics
     for report in reports:
         key = (report.connector, report.task)
         task = tasks.get(key)
@@ -77,7 +89,8 @@ def fold_reports(
         if task is None or key not in held or task.config.generation != report.generation:
             continue
         tasks[key] = _apply_final_report(task, report, task.config.restarts != held[key].restarts, now, settings)
-    return replace(state, tasks=tasks)
+        topics = _with_topics(topics, task, parse_positions(report.positions), report.topics, now)
+    return replace(state, tasks=tasks, topics=topics)
 
 
 def fold_lease_progress(state: HerderState, progress: LeaseProgress, now: int) -> HerderState:
@@ -87,7 +100,7 @@ def fold_lease_progress(state: HerderState, progress: LeaseProgress, now: int) -
         return state
     leases = {**state.leases, progress.lease_id: run.with_message(now)}
     held = {(task.connector, task.task): task for task in run.lease.tasks}
-    tasks = dict(state.tasks) if progress.reports else state.tasks
+    tasks, topics = dict(state.tasks) if progress.reports else state.tasks, state.topics
     for report in progress.reports:
         task, lent = tasks.get((report.connector, report.task)), held.get((report.connector, report.task))
         if task is None or lent is None:
@@ -95,7 +108,8 @@ def fold_lease_progress(state: HerderState, progress: LeaseProgress, now: int) -
         if (task.config.generation, task.config.restarts) == (report.generation, lent.restarts):
             reason = report.trace or (None if report.progressed else task.parked_reason)
             tasks[task.key] = replace(_apply_report(task, report, now), parked_reason=reason)
-    return replace(state, tasks=tasks, leases=leases)
+            topics = _with_topics(topics, task, parse_positions(report.positions), report.topics, now)
+    return replace(state, tasks=tasks, leases=leases, topics=topics)
 
 
 def fold_lost(
@@ -206,7 +220,13 @@ def fold_progress(
         parked_until=None if memory.parked is None else memory.parked.until_ms,
         parked_reason=memory.describe_parked() or (None if moved else task.parked_reason),
     )
-    return replace(state, tasks={**state.tasks, key: after})
+    topics = _with_topics(state.topics, task, positions, (), now)
+    return replace(state, tasks={**state.tasks, key: after}, topics=topics)
+
+
+def fold_reset_topics(state: HerderState, connector: str) -> HerderState:
+    """Forget which topics the connector has used."""
+    return replace(state, topics={name: used for name, used in state.topics.items() if name != connector})
 
 
 def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
@@ -233,6 +253,25 @@ def _configured_tasks(state: HerderState, config: ConfigState) -> dict[TaskKey, 
     return tasks
 
 
+def _exists(config: ConfigState, connector: str) -> bool:
+    entry = config.connectors.get(connector)
+    return entry is not None and entry.properties is not None
+
+
+def _with_topics(
+    topics: dict[str, dict[str, UsedTopic]],
+    task: TaskRun,
+    positions: Positions,
+    written: Iterable[str],
+    now: int,
+) -> dict[str, dict[str, UsedTopic]]:
+    """Add the topics that the task has written to, and those of which it has read records."""
+    read = (at.topic for at, offset in positions.items() if offset > task.positions.get(at, 0))
+    used = topics.get(task.config.connector, {})
+    found = {topic: UsedTopic(task.config.task, now) for topic in (*read, *written) if topic not in used}
+    return {**topics, task.config.connector: {**used, **found}} if found else topics
+
+
 def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition, int]]:
     """Return all positions of each connector, whichever of its tasks has them."""
     known: dict[str, dict[TopicPartition, int]] = {}
@@ -255,7 +294,7 @@ def _carry_over(before: TaskRun | None, task: TaskConfig, known: Positions) -> T
         return TaskRun(task, positions=own_positions)
     if before.config.generation == task.generation and before.config.restarts == task.restarts:
         return replace(before, config=task)
-    return TaskRun(task, figures=before.figures, positions=own_positions)
+    return TaskRun(task, figures=before.figures, positions=own_positions, mirrored=before.mirrored)
 
 
 def _has_lost_task(run: LeaseRun, config: ConfigState) -> bool:
@@ -318,6 +357,7 @@ def _apply_report(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
         # A task that could not be opened reports no figures. Zeros would reset the old figures.
         figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
         lost=0,  # a lease that reports was not lost
+        mirrored=task.mirrored if report.mirrored is None else fold_mirrored(task.mirrored, report.mirrored, now),
     )
 
 

@@ -15,7 +15,8 @@ from engine.herder.state import HerderSettings
 from engine.herder.timer import Timer
 from engine.herder.topics import ConnectorTopics
 from engine.herder.validation_cache import ValidationCache
-from engine.leases import ConnectorKind, Delivery
+from engine.reporting.checkpoints import CheckpointMetrics
+from engine.worker_messages import ConnectorKind, Delivery
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,8 @@ class GenerationCheck:
             watched = self._is_watched(name, entry.properties)
             if watched and entry.target is not TargetState.STARTED:
                 continue  # a watch also writes topics, heartbeats and groups, which a stopped connector must not
+            if entry.target is TargetState.PAUSED and not entry.tasks:
+                continue  # a connector that was created paused gets its tasks when it is resumed
             changed = self._checked.get(name) != entry.properties or watched
             if changed or is_growth_due or (is_topics_check_due and not entry.tasks):
                 tasks = self._tasks(name, entry, entry.properties)
@@ -74,6 +77,10 @@ class GenerationCheck:
     def forget(self) -> None:
         """Check all connectors again."""
         self._checked.clear()
+
+    def checkpoints(self) -> dict[str, CheckpointMetrics]:
+        """Return the latencies of the checkpoints of each mirror."""
+        return self._discovery.checkpoints()
 
     def stop_watches(self) -> None:
         """Stop all watches, because another driver leads."""

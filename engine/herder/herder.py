@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from engine.config.topic import TargetState
-from engine.errors import EngineError, GenerationFenced, NotFound, NotLeading, RequestConflict
+from engine.config.topic import LogLevel, TargetState
+from engine.errors import EngineError, GenerationFenced, LeaderFailed, NotFound, NotLeading, RequestConflict
 from engine.herder import fold
 from engine.herder.config_topic import Connectors
 from engine.herder.connector_problems import ConnectorProblems
@@ -41,8 +42,10 @@ from engine.herder.topics import ConnectorTopics
 from engine.herder.validation_cache import Examine, Secrets, ValidationCache, no_secrets
 from engine.ports import Admin, Fence, SourceOffsets, TaskRunner
 from engine.record.record import TopicPartition
+from engine.reporting.log_levels import LogLevels
 
 log = logging.getLogger(__name__)
+LEAD_PAUSE_MOST_MS = 60_000
 T = TypeVar("T")
 
 
@@ -70,7 +73,9 @@ class Herder:
         prepare: Callable[[], None],
         retention_ms: Callable[[], int | None] = lambda: None,
         initial: Sequence[Mapping[str, str]] = (),
+        initial_states: Mapping[str, TargetState] = MappingProxyType({}),
         secrets: Secrets = no_secrets,
+        log_levels: LogLevels | None = None,
     ) -> None:
         self._connectors = connectors
         self._leadership = leadership
@@ -82,7 +87,7 @@ class Herder:
         self._settings = settings
         self._now_ms = now_ms
         self._prepare, self._prepared = prepare, False
-        self._initial = InitialConnectors(initial, connectors)
+        self._initial = InitialConnectors(initial, connectors, initial_states)
         self._mailbox = Mailbox()
         self._stopping = threading.Event()
         self._state = HerderState()
@@ -96,21 +101,32 @@ class Herder:
         self._position_reader = TaskPositionReader(offsets, settings, self._problems)
         self._offset_refresh = OffsetRefresh(offsets, retention_ms, settings)
         self._failures = FailureLog()
+        self._log_levels = log_levels or LogLevels()
+        self._applied_log_levels: Mapping[str, LogLevel] | None = None  # None: the topic was not read yet
         self._heartbeat_timer = Timer(settings.heartbeat_ms)
         self._progress_timer = Timer(settings.progress_ms)
         self._view = HerderSnapshot(worker_id, slots=settings.slots)
+        self._lead_problem: str | None = None  # why the last attempt to lead failed
+        self._lead_pause_ms = 0
+        self._lead_after_ms = 0
 
     def view(self) -> HerderSnapshot:
         """Return the current view."""
         return self._view
 
-    def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
-        """Create or change a connector. The result is True when it is new.
+    def put(
+        self, name: str, properties: Mapping[str, str], *, create: bool = False, target: TargetState | None = None
+    ) -> Future[bool]:
+        """Create or change a connector. The result is True when it is new; then it begins in the target state.
 
         Raises ConfigError, or RequestConflict when `create` is set and the connector exists.
         """
         given = {**properties, "name": name}
-        return self._ask(lambda: self._requests.put(self._view, name, given, create))
+        return self._ask(lambda: self._requests.put(self._view, name, given, create, target))
+
+    def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[None]:
+        """Change some options of a connector; None removes an option. Raises ConfigError or NotFound."""
+        return self._ask(lambda: self._requests.patch(self._view, name, changes))
 
     def delete(self, name: str) -> Future[None]:
         return self._ask(partial(self._connectors.delete, name))
@@ -125,6 +141,14 @@ class Herder:
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         return self._ask(partial(self._requests.restart_task, name, task))
+
+    def reset_topics(self, name: str) -> Future[None]:
+        """Forget which topics a connector has used."""
+        return self._ask(partial(self._forget_topics, name))
+
+    def set_cluster_log_level(self, logger: str, level: str) -> Future[None]:
+        """Set the level of a logger in all drivers of the cluster (KIP-976)."""
+        return self._ask(partial(self._connectors.set_log_level, logger, level))
 
     def offsets(self, name: str) -> list[OffsetRow]:
         """Return the connector's committed offsets. Asks the brokers on the caller's thread."""
@@ -161,8 +185,12 @@ class Herder:
             if self._is_leading:
                 return self._take_turn()
             self._stand_by()
+        except LeaderFailed as error:
+            self._step_down()
+            self._note_failed_lead(error)
         except GenerationFenced as error:
-            self._step_down(error)
+            log.warning("this driver no longer leads: %s", error)
+            self._step_down()
         except EngineError as error:
             self._note_problem(error)
             return self._settings.trouble_ms
@@ -178,7 +206,7 @@ class Herder:
             self._prepare()
             self._prepared = True
         now = self._now_ms()
-        if not self._leadership.try_take(now):
+        if now < self._lead_after_ms or not self._leadership.try_take(now):
             return False
         self._initial.write()
         # Another driver may have led since this driver last checked the connectors.
@@ -187,12 +215,14 @@ class Herder:
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
         self._state = restore_tasks(fold.fold_config(state, self._connectors.state, now), self._status.read())
         self._failures.restore(self._state)
+        self._lead_problem, self._lead_pause_ms = None, 0
         log.info("this driver leads with epoch %d and %d tasks", self._connectors.epoch, len(self._state.tasks))
         return True
 
     def _take_turn(self) -> int:
         now = self._now_ms()
         self._connectors.refresh()
+        self._apply_log_levels()
         # Before every act. A driver that slept would be fenced at its next write, but a lease is granted without a
         # write.
         self._leadership.check(now)
@@ -222,6 +252,7 @@ class Herder:
         """Follow the leader's address while another driver leads. Let the leases that still run here end."""
         now = self._now_ms()
         self._connectors.refresh()
+        self._apply_log_levels()
         self._initial.stand_by()
         self._state = self._lease_results.settle(self._state, now)
         self._cancel(now)
@@ -229,9 +260,10 @@ class Herder:
         if other is not None and not self._view.standby:
             log.info("standing by: %s leads", other.worker_id)
         self._view = standby_snapshot(self._view, other)
+        if other is None and self._lead_problem is not None:
+            self._view = replace(self._view, standby=False, trouble=self._lead_problem)
 
-    def _step_down(self, error: GenerationFenced) -> None:
-        log.warning("this driver no longer leads: %s", error)
+    def _step_down(self) -> None:
         self._is_leading = False
         self._leadership.release()
         self._generations.stop_watches()
@@ -280,11 +312,12 @@ class Herder:
         if self._view.standby:
             raise NotLeading(self._view.leader_url)
         if not self._view.ready:
-            raise RequestConflict("the engine is starting; try again soon")
+            raise RequestConflict(self._view.trouble or "the engine is starting; try again soon")
         try:
             answer = call()
         except GenerationFenced as error:
-            self._step_down(error)
+            log.warning("this driver no longer leads: %s", error)
+            self._step_down()
             raise NotLeading from error
         now = self._now_ms()
         self._state = fold.fold_config(self._state, self._connectors.state, now)
@@ -295,8 +328,31 @@ class Herder:
         self._failures.turn(self._state)
         config = self._connectors.state
         facts = self._validation.all_facts(config.connectors)
-        self._view = leader_snapshot(self._view, config, self._state, dict(ends), facts, self._problems.texts(facts))
+        problems, checkpoints = self._problems.texts(facts), self._generations.checkpoints()
+        self._view = leader_snapshot(self._view, config, self._state, dict(ends), facts, problems, checkpoints)
         self._status.publish(self._view, now)
+
+    def _forget_topics(self, name: str) -> None:
+        self._state = fold.fold_reset_topics(self._state, name)
+
+    def _apply_log_levels(self) -> None:
+        """Set the levels that were written for the whole cluster since this driver started."""
+        levels = self._connectors.state.log_levels
+        if self._applied_log_levels is not None and levels is not self._applied_log_levels:
+            before = self._applied_log_levels
+            for logger, change in levels.items():
+                if before.get(logger) != change:
+                    self._log_levels.set(logger, change.level)
+        self._applied_log_levels = levels
+
+    def _note_failed_lead(self, error: LeaderFailed) -> None:
+        """Try to lead again later, ever less often: a missing right does not appear by itself."""
+        self._lead_pause_ms = min(max(2 * self._lead_pause_ms, self._settings.trouble_ms), LEAD_PAUSE_MOST_MS)
+        self._lead_after_ms = self._now_ms() + self._lead_pause_ms
+        if self._lead_problem != str(error):
+            log.warning("this driver can't lead; next attempt in %d ms: %s", self._lead_pause_ms, error)
+        self._lead_problem = str(error)
+        self._view = replace(self._view, standby=False, trouble=self._lead_problem)
 
     def _note_problem(self, error: EngineError) -> None:
         if self._view.trouble is None:

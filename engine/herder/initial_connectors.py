@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from engine.config.options import strip_values
-from engine.config.topic import ConfigState
+from engine.config.topic import ConfigState, TargetState
 from engine.herder.config_topic import Connectors
 
 log = logging.getLogger(__name__)
@@ -18,8 +19,15 @@ log = logging.getLogger(__name__)
 class InitialConnectors:
     """The initial connectors. They are written once, when this driver first leads, or never."""
 
-    def __init__(self, given: Sequence[Mapping[str, str]], connectors: Connectors) -> None:
+    def __init__(
+        self,
+        given: Sequence[Mapping[str, str]],
+        connectors: Connectors,
+        states: Mapping[str, TargetState] = MappingProxyType({}),
+    ) -> None:
+        """`states` holds the states by name that new connectors begin in, where it is not STARTED."""
         self._given = tuple(given)
+        self._states = states
         self._connectors = connectors
         self._found: ConfigState | None = None
 
@@ -36,7 +44,8 @@ class InitialConnectors:
         before = self._connectors.before
         # Only another driver's leadership in between makes the topic newer than the command line.
         if self._found in (None, before) or self._connectors.is_own(before.leader):
-            self._connectors.put_all({properties["name"]: strip_values(properties) for properties in self._given})
+            given = {properties["name"]: strip_values(properties) for properties in self._given}
+            self._connectors.put_all(given, self._states)
         elif self._given:
             names = ", ".join(properties["name"] for properties in self._given)
             log.info(

@@ -12,7 +12,15 @@ from contextlib import suppress
 from enum import Enum, auto
 
 from engine.config.topic import Leader
-from engine.errors import AbortableError, EngineError, FatalError, GenerationFenced, ProduceFailed, RetriableError
+from engine.errors import (
+    AbortableError,
+    EngineError,
+    FatalError,
+    GenerationFenced,
+    LeaderFailed,
+    ProduceFailed,
+    RetriableError,
+)
 from engine.exactly_once.buffered import BufferedRecord, CollectingProducer
 from engine.herder.config_topic import Connectors
 from engine.ports import Election, TransactionalProducer
@@ -33,8 +41,8 @@ class _UnfinishedStep(Enum):
 class LeaderProducer(CollectingProducer):
     """A producer that writes each flush in one transaction, between `take_over` and `release`.
 
-    Raises GenerationFenced when another driver took over the id, or when this producer can't write any more for another
-    reason.
+    Raises GenerationFenced when another driver took over the id, and LeaderFailed when this producer can't write any
+    more for another reason.
     """
 
     def __init__(self, connect: Callable[[], TransactionalProducer]) -> None:
@@ -76,7 +84,7 @@ class LeaderProducer(CollectingProducer):
         # A driver whose producer can't write can't lead. It steps down, and another driver or a new producer takes
         # over.
         except FatalError as error:
-            raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
+            raise LeaderFailed(f"the leader's producer can't be used any more: {error}") from error
 
     def close(self) -> None:
         self.release()
@@ -103,7 +111,7 @@ class LeaderProducer(CollectingProducer):
         try:
             self._settle()
         except FatalError as fatal:
-            raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from fatal
+            raise LeaderFailed(f"the leader's producer can't be used any more: {error}") from fatal
 
     def _settle(self) -> None:
         """Finish what the previous transaction left open."""
@@ -116,7 +124,7 @@ class LeaderProducer(CollectingProducer):
             try:
                 self._require_client().abort()
             except AbortableError as error:  # the error is permanent, for example an id that expired
-                raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
+                raise LeaderFailed(f"the leader's producer can't be used any more: {error}") from error
             self._open = _UnfinishedStep.NOTHING
 
     def _commit(self) -> None:

@@ -12,7 +12,7 @@ from engine.herder import fold
 from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderSettings, HerderState, Positions, TaskKey
-from engine.leases import Lease, TaskReport
+from engine.worker_messages import Lease, TaskReport
 
 log = logging.getLogger(__name__)
 

@@ -22,10 +22,10 @@ from engine.herder.fencing_rounds import needed_round
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderState
-from engine.leases import ConnectorKind, Lease
 from engine.pipeline.source_progress import canonical
 from engine.ports import Committed, SourceOffsets, SourcePosition
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind, Lease
 
 log = logging.getLogger(__name__)
 
@@ -185,8 +185,8 @@ class OffsetChanges:
 def _check(entry: ConnectorState, name: str, facts: ConnectorFacts) -> None:
     if entry.target is not TargetState.STOPPED:
         raise BadRequest(
-            f"Connector {name} must be in the STOPPED state before its offsets can be changed: "
-            f"PUT /connectors/{name}/stop does that"
+            "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
+            f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
         )
     if facts.trace is not None:
         raise BadRequest(f"Connector {name} has a configuration that can't be used: {facts.trace}")
@@ -210,12 +210,12 @@ def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartit
     known = set(_partitions(entry))
     offsets: dict[TopicPartition, int | None] = {}
     for partition, offset in rows:
-        topic_partition = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
+        topic_partition = _partition(partition)
         if topic_partition not in known:
             raise BadRequest(
                 f"the connector does not read partition {topic_partition.partition} of topic {topic_partition.topic}"
             )
-        offsets[topic_partition] = None if offset is None else _offset(offset.get("kafka_offset"))
+        offsets[topic_partition] = None if offset is None else _offset(offset)
     return offsets
 
 
@@ -228,25 +228,30 @@ def _check_json(rows: Sequence[OffsetRow]) -> None:
             raise BadRequest(f"a partition or an offset can't be written as JSON: {error}") from error
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise BadRequest('a partition must look like {"kafka_topic": "<name>", "kafka_partition": <number>}')
-    return value
-
-
-def _offset(value: Any) -> int:
-    number = _number(value)
-    if number > MOST_OFFSET:
+def _partition(row: SourcePosition) -> TopicPartition:
+    topic, number = row.get("kafka_topic"), row.get("kafka_partition")
+    if topic is None or number is None:
         raise BadRequest(
-            f"Failed to parse the following Kafka offset value in the provided offsets: '{value}'. Offset values for "
-            f"sink connectors need to be integers, {MOST_OFFSET} at most."
+            "The partition for a sink connector offset must contain the keys 'kafka_topic' and 'kafka_partition'"
         )
-    return number
+    return TopicPartition(str(topic), _number("partition", number))
 
 
-def _number(value: Any) -> int:
+def _offset(row: SourcePosition) -> int:
+    value = row.get("kafka_offset")
+    if value is None:
+        raise BadRequest("The offset for a sink connector should either be null or contain the key 'kafka_offset'")
+    return _number("offset", value)
+
+
+def _number(kind: str, value: Any) -> int:
     """Parse a non-negative number. Text is accepted, as in Kafka Connect."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > MOST_DIGITS:
-        raise BadRequest('kafka_partition and kafka_offset must be whole numbers, as in {"kafka_offset": 5}')
+    is_number = isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    if not is_number or int(text) > MOST_OFFSET:
+        limit = "." if not is_number else f", {MOST_OFFSET} at most."
+        raise BadRequest(
+            f"Failed to parse the following Kafka {kind} value in the provided offsets: '{value}'. "
+            f"{kind.capitalize()} values for sink connectors need to be integers{limit}"
+        )
     return int(text)

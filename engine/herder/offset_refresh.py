@@ -22,7 +22,7 @@ from engine.errors import EngineError, RetriableError
 from engine.herder.plan import outdated_connectors
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderSettings, HerderState, TaskKey
-from engine.leases import TaskConfig
+from engine.worker_messages import TaskConfig
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from engine.config.topic import TargetState
 from engine.herder.state import HerderSettings, HerderState, LeaseRun, Positions, TaskRun, is_beyond_end, lag
-from engine.leases import ConnectorKind, Lease
+from engine.worker_messages import ConnectorKind, Lease
 
 
 def plan(state: HerderState, ends: Positions, now: int, settings: HerderSettings) -> tuple[Lease, ...]:

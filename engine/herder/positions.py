@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 from engine.config.topic import TaskEntry
-from engine.leases import TaskConfig
 from engine.pipeline.task_state import TaskState, restore
 from engine.ports import Admin, Committed, Consumer, TransactionalProducer
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
+from engine.worker_messages import TaskConfig
 
 
 def group_of(connector: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.config.masking import unmask
 from engine.config.options import strip_values
+from engine.config.topic import TargetState
 from engine.errors import RequestConflict, RetriableError
 from engine.herder.config_topic import Connectors, refuse_masks
 from engine.herder.fencing_rounds import needed_round
@@ -18,17 +21,29 @@ class ConfigRequests:
         self._connectors = connectors
         self._validation = validation
 
-    def put(self, view: HerderSnapshot, name: str, properties: dict[str, str], create: bool) -> bool:
-        """Create or change a connector. Return True when it is new."""
+    def put(
+        self,
+        view: HerderSnapshot,
+        name: str,
+        properties: dict[str, str],
+        create: bool = False,
+        target: TargetState | None = None,
+    ) -> bool:
+        """Create or change a connector. Return True when it is new; then it begins in the target state."""
         exists = self._connectors.exists(name)
-        if create and exists:
-            raise RequestConflict(f"Connector {name} already exists")
         before = self._connectors.get(name).properties if exists else None
         new_properties = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
         refuse_masks(new_properties, self._validation.secrets(new_properties))
         self._validation.admit(name, new_properties)
-        self._connectors.put(name, new_properties)
+        if create and exists:  # after the validation, as in Kafka Connect
+            raise RequestConflict(f"Connector {name} already exists")
+        self._connectors.put(name, new_properties, target)
         return not exists
+
+    def patch(self, view: HerderSnapshot, name: str, changes: Mapping[str, str | None]) -> None:
+        """Change some options of a connector; None removes an option (KIP-477)."""
+        merged = {**(self._connectors.get(name).properties or {}), **changes, "name": name}
+        self.put(view, name, {option: value for option, value in merged.items() if value is not None})
 
     def restart(self, view: HerderSnapshot, name: str, tasks: bool, only_failed: bool) -> None:
         """Restart a connector and, optionally, its tasks."""

@@ -13,10 +13,11 @@ from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
 from engine.herder.assignment import named_topics
 from engine.herder.discovery import ClusterWatch
 from engine.herder.state import HerderState, TaskKey, TaskRun, lag
-from engine.leases import ConnectorKind
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
+from engine.reporting.checkpoints import CheckpointMetrics
+from engine.worker_messages import ConnectorKind
 
 UNFENCED = "waiting until the tasks of older configurations are fenced"
 NO_SLOT = "no slot is free: each stream task holds one until it stops, and one is reserved for others; raise `slots`"
@@ -36,6 +37,7 @@ class ConnectorFacts(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
     warnings: tuple[Problem, ...] = ()  # valid options that are ignored or doubtful
+    task_class: str = ""  # the class of the tasks, as the REST API shows it
     keeps_positions_here: bool = True  # in its group or on the offsets topic, not in the target system
     watch: Callable[[], ClusterWatch] | None = None  # for connectors that discover tasks on another cluster
 
@@ -53,6 +55,7 @@ class HerderSnapshot(msgspec.Struct, frozen=True):
     slots: int = 0
     troubles: dict[str, str] = {}  # problems of single connectors, while the others go on
     standby: bool = False  # another driver leads, or none does yet
+    checkpoints: dict[str, CheckpointMetrics] = {}  # of mirrors
     leader_url: str = ""  # URL of the leader's REST API; empty: not known
 
     @property
@@ -75,6 +78,13 @@ class HerderSnapshot(msgspec.Struct, frozen=True):
         tasks = self.state.tasks
         return [tasks[connector, number] for number in takewhile(lambda number: (connector, number) in tasks, count())]
 
+    def assigned_tasks(self, connector: str) -> list[TaskRun]:
+        """Return the tasks as Kafka Connect shows them: a stopped connector has none once their leases have ended."""
+        tasks = self.tasks(connector)
+        if self.config.connectors[connector].target is not TargetState.STOPPED:
+            return tasks
+        return [task for task in tasks if is_leased(self.state, task.key)]
+
     def facts_of(self, connector: str) -> ConnectorFacts:
         return self.facts.get(connector, ConnectorFacts())
 
@@ -95,10 +105,13 @@ def leader_snapshot(
     ends: dict[TopicPartition, int],
     facts: dict[str, ConnectorFacts],
     troubles: dict[str, str],
+    checkpoints: dict[str, CheckpointMetrics],
 ) -> HerderSnapshot:
     """Return the view while this driver leads."""
     seen = HerderSnapshot(view.worker_id, ready=True, slots=view.slots)
-    return msgspec.structs.replace(seen, config=config, state=state, ends=ends, facts=facts, troubles=troubles)
+    return msgspec.structs.replace(
+        seen, config=config, state=state, ends=ends, facts=facts, troubles=troubles, checkpoints=checkpoints
+    )
 
 
 def standby_snapshot(view: HerderSnapshot, leader: Leader | None) -> HerderSnapshot:

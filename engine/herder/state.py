@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from engine.config.topic import ConfigState, TargetState
-from engine.leases import Lease, TaskConfig
+from engine.herder.mirror_metrics import MirrorMetrics
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, TaskConfig
 
 TaskKey = tuple[str, int]
 Positions = Mapping[TopicPartition, int]
@@ -25,6 +26,13 @@ class ReportedFigures(msgspec.Struct, frozen=True):
     at: int = 0
 
 
+class UsedTopic(msgspec.Struct, frozen=True):
+    """A topic that a connector uses: the first task that used it, and when that was noticed (KIP-558)."""
+
+    task: int
+    discovered_ms: int
+
+
 class TaskRun(msgspec.Struct, frozen=True):
     """A task of the current generation and the results of its leases so far.
 
@@ -34,6 +42,7 @@ class TaskRun(msgspec.Struct, frozen=True):
     - `lost`: consecutive lost leases without committed progress.
     - `trace`: set when the task is FAILED.
     - `ends`: end offsets on another cluster, which the herder can't read, as the task last reported them.
+    - `mirrored`: metrics of a mirror's task. They are not stored, so they begin anew with each leader.
     """
 
     config: TaskConfig
@@ -50,6 +59,7 @@ class TaskRun(msgspec.Struct, frozen=True):
     last_run: int = 0
     unfenced: bool = False  # waits for the fencing of older generations' producers
     ends: dict[TopicPartition, int] = {}
+    mirrored: MirrorMetrics | None = None
 
     @property
     def key(self) -> TaskKey:
@@ -115,6 +125,7 @@ class HerderState(msgspec.Struct, frozen=True):
     leases: dict[str, LeaseRun] = {}
     granted: int = 0
     config: ConfigState = ConfigState()
+    topics: dict[str, dict[str, UsedTopic]] = {}  # by connector and topic
 
     def leased_tasks(self) -> Iterator[TaskConfig]:
         """Return the tasks that running leases hold, as they were when the lease was granted."""

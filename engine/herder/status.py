@@ -14,14 +14,15 @@ from engine.config.topic import LEASE_KEY, KeyValue
 from engine.errors import EngineError
 from engine.herder.fold import parse_positions
 from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
-from engine.herder.state import HerderState, ReportedFigures, TaskRun
+from engine.herder.state import HerderState, ReportedFigures, TaskRun, UsedTopic
 from engine.herder.topic_log import Row, TopicLog
-from engine.leases import LeaseProgress
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseProgress
 
 log = logging.getLogger(__name__)
 
 ENDS_MS = 5000  # minimum interval between reports that hold only new end offsets, which are most reports of busy topics
+TOPIC, OF_CONNECTOR = "status-topic-", ":connector-"  # the parts of a key: a topic, and a connector that uses it
 Statuses = dict[str, dict[str, Any]]
 StatusValues = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
 
@@ -83,6 +84,7 @@ def is_same_except_ends(before: HerderSnapshot, after: HerderSnapshot) -> bool:
     return (
         before.state.tasks is after.state.tasks
         and before.state.leases is after.state.leases
+        and before.state.topics is after.state.topics
         and before.config.connectors is after.config.connectors
         and before.facts is after.facts
         and before.troubles == after.troubles
@@ -106,6 +108,8 @@ def status_values(view: HerderSnapshot, before: StatusValues, *, with_ends: bool
             known = before.get(key)
             is_current = known is not None and (known[0] == seen if with_ends else known[0][0] == seen[0])
             rows[key] = known if known is not None and is_current else (seen, task_status(view, task))
+        for topic, used in view.state.topics.get(name, {}).items():
+            rows[f"{TOPIC}{topic}{OF_CONNECTOR}{name}"] = (), _topic_status(name, topic, used)
     return rows
 
 
@@ -147,7 +151,29 @@ def restore_tasks(state: HerderState, statuses: Statuses) -> HerderState:
         key: _try_restore_task(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {}), known.get(key[0], {}))
         for key, task in state.tasks.items()
     }
-    return replace(state, tasks=tasks)
+    return replace(state, tasks=tasks, topics=_topics(statuses))
+
+
+def _topic_status(connector: str, topic: str, used: UsedTopic) -> dict[str, Any]:
+    """Return the status of a topic in Kafka Connect's format (KIP-558)."""
+    row = {"name": topic, "connector": connector, "task": used.task, "discoverTimestamp": used.discovered_ms}
+    return {"topic": row}
+
+
+def _topics(statuses: Statuses) -> dict[str, dict[str, UsedTopic]]:
+    found: dict[str, dict[str, UsedTopic]] = {}
+    for name, body in statuses.items():
+        if not name.startswith(TOPIC):
+            continue
+        # A topic's name has no colon, so the first one ends it.
+        topic, _, connector = name.removeprefix(TOPIC).partition(OF_CONNECTOR)
+        try:
+            used = UsedTopic(int(body["topic"]["task"]), int(body["topic"]["discoverTimestamp"]))
+        except (KeyError, ValueError, TypeError) as error:
+            log.warning("the stored status %s is malformed and is ignored: %s", name, error)
+            continue
+        found.setdefault(connector, {})[topic] = used
+    return found
 
 
 def _progress(value: bytes) -> LeaseProgress | None:

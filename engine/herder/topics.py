@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from engine.errors import EngineError
 from engine.herder.assignment import named_topics, wanted_topics
-from engine.leases import TaskConfig
 from engine.ports import Admin
 from engine.record.record import TopicPartition
+from engine.worker_messages import TaskConfig
 
 
 class ConnectorTopics:

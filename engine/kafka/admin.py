@@ -44,6 +44,10 @@ class KafkaAdmin:
             return None
         return len(metadata.partitions)
 
+    def cluster_id(self) -> str:
+        """Return the id of the Kafka cluster; empty if the brokers have none."""
+        return str(self._metadata().cluster_id or "")
+
     def topics(self) -> list[str]:
         return sorted(self._metadata().topics)
 
@@ -85,7 +89,6 @@ class KafkaAdmin:
                     return
             except RetriableError:
                 self._metadata()  # else the client keeps its old metadata of a topic without a leader
-                self._check_visible(partitions[0].topic)
             time.sleep(LEADER_POLL_S)
 
     def _check_visible(self, topic: str) -> None:
@@ -167,7 +170,7 @@ class KafkaAdmin:
             futures = self._client.list_offsets(wanted, isolation_level=isolation)
         late_s = time.monotonic() + CALL_TIMEOUT_S  # one deadline for all futures, so that many of them don't add up
         offsets: dict[TopicPartition, int] = {}
-        last_error: EngineError | None = None
+        failed: tuple[str, EngineError] | None = None
         for one, future in futures.items():
             try:
                 with translated(needs=NeededRights(topic=f"Describe on topic {one.topic}")):
@@ -175,10 +178,13 @@ class KafkaAdmin:
                 if answer.offset >= 0:
                     offsets[TopicPartition(one.topic, one.partition)] = answer.offset
             except EngineError as error:
-                last_error = error
+                failed = one.topic, error
         # A partition without a leader must not hide the offsets of the others. Callers notice that it is missing.
-        if last_error is not None and not offsets:
-            raise last_error
+        if failed is not None and not offsets:
+            topic, reason = failed
+            if isinstance(reason, RetriableError):
+                self._check_visible(topic)  # the client calls a topic that it may not see one without leaders
+            raise reason
         return offsets
 
     def _option(self, name: str, resources: Sequence[ConfigResource]) -> int | None:

@@ -9,6 +9,7 @@ from types import MethodType
 
 import confluent_kafka as ck
 
+from engine.config.errors_policy import topic_name
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.kafka.errors import REJECTED, NeededRights, describe, error_class, translate, translated
 from engine.ports import Producer, Row
@@ -114,7 +115,7 @@ class KafkaProducer(Producer):
                     return
                 self._serve(FLUSH_SLICE_S)
             except ck.KafkaException as error:
-                self._refused.append((ordinal, topic, error.args[0]))
+                self._refused.append((ordinal, topic, _reason(error.args[0], topic)))
                 return
             except (TypeError, ValueError, OverflowError) as error:  # a topic or a header of a wrong type
                 wrong = ck.KafkaError(ck.KafkaError._INVALID_ARG, _why(error))
@@ -138,6 +139,13 @@ class KafkaProducer(Producer):
 def writing(*topics: str) -> NeededRights:
     """Return the right to write to these topics."""
     return NeededRights(topic=f"Write on topic {', '.join(topics)}", cluster="IdempotentWrite on the cluster")
+
+
+def _reason(error: ck.KafkaError, topic: str) -> ck.KafkaError:
+    """Return why the client refuses a record. A topic that can't exist is "unknown" to a client that asked before."""
+    if error.code() == ck.KafkaError._UNKNOWN_TOPIC and (problem := topic_name(topic)):
+        return ck.KafkaError(ck.KafkaError.TOPIC_EXCEPTION, f"the name {problem}")
+    return error
 
 
 def _why(error: Exception) -> str:

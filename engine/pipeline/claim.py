@@ -8,11 +8,11 @@ from typing import Protocol
 
 from engine.config.topic import ConfigState, fold_config, owns
 from engine.errors import OffsetsMissing, RetriableError
-from engine.leases import LeaseEnd, TaskConfig
 from engine.pipeline.task_state import MAX_MARKS, TaskState, marks_of, parse, restore
 from engine.ports import Clock, Committed, Consumer
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
+from engine.worker_messages import LeaseEnd, TaskConfig
 
 READ_TIMEOUT_MS = 30_000
 POLL_RECORDS = 2000

@@ -14,10 +14,10 @@ import orjson
 
 from engine.errors import OffsetsMissing
 from engine.exactly_once.buffered import BufferedRecord
-from engine.leases import TaskConfig
 from engine.pipeline.task_state import parse
 from engine.ports import Committed, Consumer
 from engine.record.record import TopicPartition
+from engine.worker_messages import TaskConfig
 
 LETTER_KEY = "l"  # key in the metadata of the group's offsets, for the number of the last letter that Kafka has
 

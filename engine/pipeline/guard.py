@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from engine.config.handlers import HandlerRole
-from engine.errors import Aborted, FatalError, RetriableError, TaskError
+from engine.config.exception_handlers import HandlerRole
+from engine.errors import Aborted, FatalError, RetriableError, TaskError, Throttling
 from engine.pipeline.error_views import (
     describe_stop,
     describe_to_handler,
@@ -148,7 +148,8 @@ class Guard:
         verdict = classify(self.stages[index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
-            delay = (retry or self.retry).decide(trouble.failures, now - trouble.first_ms, self.jitter())
+            pause_ms = raised.error.pause_ms if isinstance(raised.error, Throttling) else 0
+            delay = (retry or self.retry).decide(trouble.failures, now - trouble.first_ms, self.jitter(), pause_ms)
         if delay is None:
             errored = self.build_error(raised, origin, trouble, tolerable=verdict.tolerate)
             if errored.context.record is not None:  # the context is complete; a batch's traceback is still needed

@@ -13,7 +13,6 @@ from functools import partial
 
 from engine.config.topic import ConfigState
 from engine.errors import Aborted, EngineError, GenerationFenced, RetriableError
-from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.background_commits import BackgroundCommits
 from engine.pipeline.claim import ConfigTail, end_of_ownership
 from engine.pipeline.lease_linger import LeaseLinger
@@ -22,6 +21,7 @@ from engine.pipeline.outcome import Failed, TaskEnding
 from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
 from engine.ports import Clock
 from engine.reporting.log_lines import in_task
+from engine.worker_messages import Lease, LeaseEnd, TaskConfig, TaskReport
 
 POLL_TIMEOUT_S = 0.1
 LOOK_MS = 1  # time per task between two sweeps of a waiting pool; a poll costs a twentieth of it

@@ -6,7 +6,7 @@ clients; waiting for the next record costs nothing.
 
 from __future__ import annotations
 
-from engine.leases import Lease
+from engine.worker_messages import Lease
 
 LINGER_MS = 3000  # without records for this long, tasks close; the driver then watches the ends of their partitions
 SETTLE_MS = 700  # added to the commit interval before a report, so that the reported work is committed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -10,12 +10,13 @@ import msgspec
 
 from engine.config.errors_policy import content_policy_of
 from engine.errors import ClusterAway, EngineError, GenerationFenced, RetriableError
-from engine.leases import LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Clock
+from engine.record.mirrored import MirrorFigures
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd, TaskConfig, TaskReport
 
 TROUBLE_PAUSE_MS = 1000  # rest after a broker or a sink could not be reached
 AWAY_PAUSE_MS = 15_000  # the same for another cluster: each try costs the other tasks of the lease seconds
@@ -60,6 +61,10 @@ class LeasedTask(Protocol):
         ...
 
     def end_offsets(self) -> Mapping[TopicPartition, int]: ...
+    def topics_written(self) -> Collection[str]:
+        """Return the topics that a source's task has written to. Other tasks return nothing."""
+        ...
+
     def figures(self) -> TaskFigures: ...
 
 
@@ -71,6 +76,7 @@ class OpenTask(msgspec.Struct, frozen=True):
     tolerance: TolerancePolicy
     close: Callable[[], None]
     careful: bool = False  # small steps find the record that aborts the transactions
+    mirrored: Callable[[], MirrorFigures] | None = None  # figures of a mirror's task since its previous report
 
 
 def report_all_unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: Clock) -> tuple[TaskReport, ...]:
@@ -118,6 +124,8 @@ def report_of(
         progressed=task.has_progressed,
         wake_at=wake_at,
         trace=trace,
+        mirrored=opened.mirrored() if opened.mirrored is not None else None,
+        topics=tuple(sorted(task.topics_written())),
     )
 
 

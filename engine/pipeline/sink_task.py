@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from engine.errors import RecordError, RetriableError
+from engine.errors import PartialPut, RecordError, RetriableError
 from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.commit import Commit
-from engine.pipeline.consume_stage import ConsumeStage
 from engine.pipeline.guard import BATCHED, Guard, Step
 from engine.pipeline.outcome import (
     Failed,
@@ -21,6 +20,7 @@ from engine.pipeline.outcome import (
     StepVerdict,
     TaskEnding,
 )
+from engine.pipeline.poll_stage import PollStage
 from engine.pipeline.progress import TaskProgress
 from engine.pipeline.recordless_errors import fail_batch
 from engine.pipeline.task_state import TaskFigures, TaskState
@@ -69,7 +69,7 @@ class SinkTask:
         self.commits_in_background = commits_in_background
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
         self.put_index = max(index for index, stage in enumerate(guard.stages) if stage.type in BATCHED)
-        self._consume = ConsumeStage(guard, consumer, clock)
+        self._consume = PollStage(guard, consumer, clock)
         self.last_count = 0  # number of records of the last poll
         self._left: Sequence[RawRecord] = ()  # rest of a slow chunk, to be processed after the first part is committed
 
@@ -109,7 +109,7 @@ class SinkTask:
         """Process a chunk as far as possible, each record into exactly one bucket. Keeps the rest for the next step."""
         late_ms, entries = self.clock.now_ms() + SLOW_MS, list[Any]()
         end: TaskEnding | None = convert(self.guard, self.steps, raws, entries, lambda: self.clock.now_ms() >= late_ms)
-        end = self._put(raws, entries) or end
+        end = self._put(raws, entries, late_ms) or end
         failed, done = settle(self.guard, entries)
         self._report_outcomes(raws[:done], entries)
         # Not given back to the consumer: it has moved past these records, and a seek would drop what it has fetched.
@@ -137,44 +137,60 @@ class SinkTask:
         """Return the end offset of each partition as last seen."""
         return dict(self.consumer.ends())
 
+    def topics_written(self) -> tuple[str, ...]:
+        """Return nothing: the positions tell which topics the task reads."""
+        return ()
+
     def figures(self) -> TaskFigures:
         return self.progress.figures()
 
-    def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> TaskEnding | None:
-        """Put the records in `entries`; rejected ones become errors, and the others are put again."""
+    def _put(self, raws: Sequence[RawRecord], entries: list[Any], late_ms: int) -> TaskEnding | None:
+        """Put the records in `entries`; rejected ones become errors, and the others are put again.
+
+        From `late_ms` on, the rest of a partial put is cut off, for the next step.
+        """
         trouble = FailedAttempts()
-        while batch := [entry for entry in entries if isinstance(entry, Record)]:
+        delivered = set[int]()  # places of records that a partial put has delivered
+        while places := undelivered(entries, delivered):
+            batch = [entries[place] for place in places]
             raised = self._try_put(batch)
             if raised is None:
                 self._clear_parked_put()
                 return None
-            places = [place for place, entry in enumerate(entries) if isinstance(entry, Record)]
-            rejected = record_errors(raised.error, len(batch))
-            # The sink has named them, and delivered none of the batch (see the port). The others can be put again at
-            # once.
-            if rejected:
-                for index, cause in rejected.items():
-                    guilty = StageFailure(self.put_index, batch[index], cause)
-                    entries[places[index]] = self.guard.reject_record(guilty, raws[places[index]])
-                self._drop_after_stop(entries)
+            done, rejected, error = put_results(raised.error, len(batch))
+            if done:
+                delivered.update(places[index] for index in done)
+                self._clear_parked_put()
+                trouble = FailedAttempts()  # the failures so far were not those of the rest
+            self._reject(raws, entries, {places[index]: cause for index, cause in rejected.items()})
+            left = undelivered(entries, delivered)
+            if error is None or not left:  # the sink has named each failed record, so the rest is put again at once
+                if left and left[0] > places[0] and done and self.clock.now_ms() >= late_ms:
+                    del entries[left[0] :]
+                    return None
                 continue
-            verdict = self.guard.handle_failure(
-                StageFailure(self.put_index, None, raised.error), raws[places[0]], trouble
-            )
+            verdict = self.guard.handle_failure(StageFailure(self.put_index, None, error), raws[left[0]], trouble)
             if isinstance(verdict, FailedAttempts):
                 trouble = verdict
                 continue
-            if isinstance(verdict, PendingError) and self.sink.put_is_idempotent:
+            if isinstance(verdict, PendingError) and self.sink.put_is_idempotent and not delivered:
                 context = verdict.context
                 trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
-                return self._bisect(raws, entries, places, raised, trouble)
-            if isinstance(verdict, PendingError) and verdict.tolerable:
-                return self._blame_each(raws, entries, batch, verdict)
-            del entries[places[0] :]
-            if isinstance(verdict, Interrupted):
-                return verdict
-            return fail_batch(self.guard, verdict, batch, [raws[place] for place in places])
+                return self._bisect(raws, entries, left, raised, trouble)
+            return self._end_put(raws, entries, left, verdict)
         return None
+
+    def _end_put(
+        self, raws: Sequence[RawRecord], entries: list[Any], left: Sequence[int], verdict: PendingError | Interrupted
+    ) -> TaskEnding | None:
+        """End a put without another attempt for the records at the places `left`."""
+        if isinstance(verdict, PendingError) and verdict.tolerable:
+            return self._blame_each(raws, entries, left, verdict)
+        batch = [entries[place] for place in left]
+        del entries[left[0] :]
+        if isinstance(verdict, Interrupted):
+            return verdict
+        return fail_batch(self.guard, verdict, batch, [raws[place] for place in left])
 
     def _clear_parked_put(self) -> None:
         """Clear a parked put, so that its failures do not count for another batch."""
@@ -232,18 +248,19 @@ class SinkTask:
         return None
 
     def _blame_each(
-        self, raws: Sequence[RawRecord], entries: list[Any], batch: Sequence[Record], errored: PendingError
+        self, raws: Sequence[RawRecord], entries: list[Any], places: Sequence[int], errored: PendingError
     ) -> Failed | None:
-        """Make each record of a batch an error, because the put stayed retriable after its retries (KIP-298).
+        """Make the record at each place an error, because its put stayed retriable after its retries (KIP-298).
 
         The records are not put again, alone or in parts: a sink may write in one transaction, and a later failure
         would undo an earlier part. If not even the first record is tolerated, the batch fails the task.
         """
         trouble = FailedAttempts(errored.context.attempt + 1, errored.context.first_failure_time)
-        places = [place for place, entry in enumerate(entries) if isinstance(entry, Record)]
+        batch = [entries[place] for place in places]
+        blamed = frozenset(places)
         trial = self.state.tolerance
         for place, entry in enumerate(entries):
-            if isinstance(entry, Record):
+            if place in blamed:
                 guilty = StageFailure(self.put_index, entry, errored.error)
                 entries[place] = self.guard.build_error(guilty, raws[place], trouble, tolerable=True)
             if type(entries[place]) is not PendingError:
@@ -256,6 +273,13 @@ class SinkTask:
                 del entries[place + 1 :]
                 return None
         return None
+
+    def _reject(self, raws: Sequence[RawRecord], entries: list[Any], causes: Mapping[int, Exception]) -> None:
+        """Make the records at these places errors, and drop the entries after an error that will fail the task."""
+        for place, cause in causes.items():
+            entries[place] = self.guard.reject_record(StageFailure(self.put_index, entries[place], cause), raws[place])
+        if causes:
+            self._drop_after_stop(entries)
 
     def _drop_after_stop(self, entries: list[Any]) -> None:
         """Drop the entries after the first error that will fail the task."""
@@ -283,15 +307,32 @@ def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:
     return Outcome.DEAD_LETTERED if entry.dead_lettered else Outcome.SKIPPED
 
 
-def record_errors(error: BaseException, count: int) -> Mapping[int, Exception]:
-    """Return causes by index in the batch if a sink rejected single records, else nothing."""
+def undelivered(entries: Sequence[Any], delivered: Collection[int]) -> list[int]:
+    """Return the places of the records that are still to be put."""
+    return [place for place, entry in enumerate(entries) if isinstance(entry, Record) and place not in delivered]
+
+
+def put_results(error: Exception, count: int) -> tuple[Sequence[int], Mapping[int, Exception], Exception | None]:
+    """Return what the exception of a put says of a batch of `count` records.
+
+    The results are the indexes of delivered records, the causes of rejected ones by index, and the error of the rest.
+    An exception that contradicts itself is the error of the whole batch.
+    """
+    if isinstance(error, PartialPut):
+        causes = _causes(error.rejected, count)
+        done = set(error.delivered)
+        is_valid = done.isdisjoint(causes) and done <= set(range(count)) and len(causes) == len(error.rejected)
+        return (
+            (error.delivered, causes, error.error) if is_valid and (done or causes or error.error) else ((), {}, error)
+        )
+    leaves = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
+    causes = _causes(leaves, count)
+    return (), causes, None if causes else error
+
+
+def _causes(leaves: Sequence[BaseException], count: int) -> Mapping[int, Exception]:
+    """Return the causes of RecordErrors by index; nothing if there is any other exception."""
     causes: dict[int, Exception] = {}
-    if isinstance(error, RecordError):
-        leaves: tuple[BaseException, ...] = (error,)
-    elif isinstance(error, BaseExceptionGroup):
-        leaves = error.exceptions
-    else:
-        return causes
     for leaf in leaves:
         if not isinstance(leaf, RecordError) or not 0 <= leaf.index < count or not isinstance(leaf.cause, Exception):
             return {}

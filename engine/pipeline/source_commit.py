@@ -10,9 +10,9 @@ from typing import Protocol
 
 from engine.errors import ProduceFailed, RetriableError
 from engine.exactly_once.transaction import Transaction
-from engine.leases import Delivery
 from engine.pipeline.outcome import Interrupted
 from engine.ports import SourcePosition
+from engine.worker_messages import Delivery
 
 SourceOffset = tuple[SourcePosition, SourcePosition]  # a source partition, and the offset reached in it
 Row = tuple[bytes, bytes]  # key and value of a record of the offsets topic

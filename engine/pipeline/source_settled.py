@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.leases import Delivery
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.source_commit import SourceCommit
 from engine.pipeline.source_progress import SourceProgress
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.record.record import Record
 from engine.reporting.metrics import SIZE_AVG, SIZE_MAX, SIZE_MIN, Metric
+from engine.worker_messages import Delivery
 
 
 class SettledRecords:

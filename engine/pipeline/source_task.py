@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from engine.errors import Message, RetriableError
@@ -54,6 +54,7 @@ class SourceTask:
         self.source = source
         self.steps = tuple(steps)
         self.writer = writer
+        self._topics: set[str] = set()
         self.guard = guard
         self.state = state
         self.clock = clock
@@ -150,6 +151,9 @@ class SourceTask:
         """Return nothing, as `committed` does."""
         return {}
 
+    def topics_written(self) -> Collection[str]:
+        return self._topics
+
     def figures(self) -> TaskFigures:
         """Return the figures; records are counted as of the last commit."""
         return self._settled.figures()
@@ -243,6 +247,7 @@ class SourceTask:
         outgoing = [_outgoing(entries[place], chunk[place]) for place in places]
         answers = self.writer.write(outgoing, between=errors)
         written = sum(answer is WRITTEN for answer in answers)
+        self._topics |= {record.topic for record, answer in zip(outgoing, answers, strict=True) if answer is WRITTEN}
         for place, answer in zip(places, answers, strict=True):
             if isinstance(answer, PendingError):
                 entries[place] = answer

@@ -15,9 +15,9 @@ from engine.errors import Aborted, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.chunk_results import attempt, retry_step
 from engine.pipeline.commit import Commit
-from engine.pipeline.consume_stage import ConsumeStage
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import FILTERED, Failed, Interrupted, PendingError, StepVerdict, TaskEnding
+from engine.pipeline.poll_stage import PollStage
 from engine.pipeline.progress import TaskProgress
 from engine.pipeline.stream_settlement import settle
 from engine.pipeline.stream_writer import UnitWriter
@@ -78,7 +78,7 @@ class StreamTask:
         self._troubled = False
         self.commit_interval_ms = commit_interval_ms
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
-        self._consume = ConsumeStage(guard, consumer, clock)
+        self._consume = PollStage(guard, consumer, clock)
         self._poll_at_ms = 0  # time of the next attempt after a failed poll
         self._raws: Sequence[RawRecord] = ()
         self._chunk_run = ChunkRun(topology, guard)
@@ -151,6 +151,10 @@ class StreamTask:
     def end_offsets(self) -> dict[TopicPartition, int]:
         """Return the end offset of each partition as last seen."""
         return dict(self.consumer.ends())
+
+    def topics_written(self) -> tuple[str, ...]:
+        """Return nothing: the positions tell which topics the task reads."""
+        return ()
 
     def figures(self) -> TaskFigures:
         return self.progress.figures()

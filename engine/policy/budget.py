@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.record.context import TOLERANCE_NAME
 
 KINDS = {"total": ("limit", "used"), "rate": ("rate_limit", "rate_used")}

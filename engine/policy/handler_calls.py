@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.policy.handlers import ErrorHandlerContext, Response, SerializationExceptionOrigin
 from engine.record.record import RawRecord, Record
 

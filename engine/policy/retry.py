@@ -15,15 +15,16 @@ class RetryPolicy:
     delay_max_ms: int = 60_000
     timeout_ms: int | None = None
 
-    def decide(self, attempt: int, elapsed_ms: int, jitter: float) -> int | None:
+    def decide(self, attempt: int, elapsed_ms: int, jitter: float, pause_ms: int = 0) -> int | None:
         """Return the wait in ms before the next attempt, or None to give up.
 
         `attempt` ≥ 1 counts the failures so far. `elapsed_ms` is the time since the first attempt began. `jitter` in
-        [0, 1] places the wait between half and whole of the back-off.
+        [0, 1] places the wait between half and whole of the back-off. `pause_ms` is the pause that the target asks for.
+        It may exceed `delay_max_ms`, but not the deadline.
         """
         if self.limit != -1 and attempt > self.limit:
             return None
-        delay = backoff_ms(attempt, self.delay_max_ms, jitter)
+        delay = max(backoff_ms(attempt, self.delay_max_ms, jitter), pause_ms)
         if self.timeout_ms is None or self.timeout_ms < 0:
             return delay
         left = self.timeout_ms - elapsed_ms

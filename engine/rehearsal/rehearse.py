@@ -18,7 +18,6 @@ from engine.config.worker import parse_worker
 from engine.connectors.sql.put_data import PUT_OPTION, write_data
 from engine.errors import Aborted, BadRequest, EngineError, FatalError, TaskError
 from engine.kafka.clock import WorkerClock
-from engine.leases import ConnectorKind, TaskConfig
 from engine.pipeline.chain import steps_from
 from engine.pipeline.error_views import read_whole, unconverted
 from engine.pipeline.guard import Guard, Step
@@ -33,6 +32,7 @@ from engine.rehearsal.rows import ConsumedRecord, PolledRecord, RehearsalRequest
 from engine.rehearsal.steps import RehearsalSteps, build_steps
 from engine.tasks.clients import TaskOpening
 from engine.tasks.plan import ConnectorPlan
+from engine.worker_messages import ConnectorKind, TaskConfig
 
 Document = dict[str, Any]
 OK, FAILED, SKIPPED, FILTERED_OUT = "ok", "failed", "skipped", "filtered"

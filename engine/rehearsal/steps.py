@@ -12,7 +12,6 @@ from engine.config.worker import StepConfig
 from engine.connectors.kafka.options import writing
 from engine.connectors.kafka.task import copying_steps
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
 from engine.pipeline.chain import RecordTransform, Steps
 from engine.record.record import Record
 from engine.rehearsal.fence import ProcessFence
@@ -23,6 +22,7 @@ from engine.tasks.clients import TaskOpening
 from engine.tasks.plan import ConnectorPlan
 from engine.tasks.sink import reading_steps
 from engine.tasks.source import writing_steps
+from engine.worker_messages import ConnectorKind
 
 PLAIN = StepConfig("", HEADERS, {})
 

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from engine.assembly.plugin_list import Plugin
-from engine.config import exactly_once_source, handlers, topic_creation
-from engine.config.connector import all_options
-from engine.config.masking import MASK, mask
-from engine.config.options import REQUIRED, Option, Problem
-from engine.errors import BadRequest
+from engine.config.masking import mask
+from engine.config.plugin_versions import VERSION
 from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
 
-VERSION = "0.1.0"
-_TYPES = {"duration": "LONG", "map": "STRING"}  # Kafka Connect has no such types
-
-# The groups of options, by the beginnings of their names. The options of a connector's class are in OWN.
-COMMON, OWN = "Common", "Connector"
-_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Converters", ("key.converter", "value.converter", "header.converter")),
-    ("Transforms", ("transforms", "predicates")),
-    ("Error handling", ("errors.", *(option.name.removesuffix(".*") for option in handlers.OPTIONS))),
-    ("Topic creation", tuple(option.name.removesuffix(".*") for option in topic_creation.OPTIONS)),
-    ("Exactly once", tuple(option.name for option in exactly_once_source.OPTIONS)),
-    ("Client options", ("consumer.override.", "producer.override.", "admin.override.")),
-)
-_SHARED = frozenset(spelling for option in all_options() for spelling in option.spellings)
+HEALTH_CODES = {"healthy": 200, "starting": 503, "unhealthy": 500}
+_HEALTHY = "Worker has completed startup and is ready to handle requests."
 
 
 def root(cluster: str) -> dict[str, Any]:
-    """Return the body of `GET /`."""
+    """Return the body of `GET /`. The empty commit tells the dashboard that this is not Java's Kafka Connect."""
     return {"version": VERSION, "commit": "", "kafka_cluster_id": cluster}
 
 
 def health(view: HerderSnapshot) -> dict[str, Any]:
-    """Return the health: `status` is `ok`, `starting`, `standby` or `degraded` with the reason.
+    """Return the health of KIP-1017: `healthy`, `starting` or `unhealthy`. HEALTH_CODES has the status codes.
+
+    A standby driver that knows the leader is healthy.
+    """
+    if view.trouble:
+        return {"status": "unhealthy", "message": "Worker can't continue. GET /health/details has the reason."}
+    if view.ready or view.leader_url:
+        return {"status": "healthy", "message": _HEALTHY}
+    waiting = "No worker is the leader yet." if view.standby else "Worker is still starting up."
+    return {"status": "starting", "message": waiting}
+
+
+def health_details(view: HerderSnapshot) -> dict[str, Any]:
+    """Return the state of the driver: `ok`, `starting`, `standby` or `degraded` with the reason.
 
     `standby` means that another worker leads.
     """
@@ -52,9 +50,9 @@ def health(view: HerderSnapshot) -> dict[str, Any]:
     }
 
 
-def connectors(view: HerderSnapshot, expand: Collection[str]) -> list[str] | dict[str, Any]:
+def connectors(view: HerderSnapshot, expand: Collection[str] | None) -> list[str] | dict[str, Any]:
     """Return the names, or an object for each with `expand=status` and `expand=info`."""
-    if not expand:
+    if expand is None:
         return view.names()
     parts = {"status": status, "info": info}
     return {name: {part: body(view, name) for part, body in parts.items() if part in expand} for name in view.names()}
@@ -62,7 +60,7 @@ def connectors(view: HerderSnapshot, expand: Collection[str]) -> list[str] | dic
 
 def info(view: HerderSnapshot, name: str) -> dict[str, Any]:
     """Return name, masked configuration, task ids and type."""
-    ids = [{"connector": name, "task": task.config.task} for task in view.tasks(name)]
+    ids = [{"connector": name, "task": task.config.task} for task in view.assigned_tasks(name)]
     return {"name": name, "config": config(view, name), "tasks": ids, "type": view.facts_of(name).kind}
 
 
@@ -79,37 +77,50 @@ def status(view: HerderSnapshot, name: str) -> dict[str, Any]:
     `delivery` is an extension of Kafka Connect's API: the guarantee, or null for an unusable configuration.
     """
     facts = view.facts_of(name)
-    tasks = []
-    for task in view.tasks(name):
+    rows = []
+    for task in view.assigned_tasks(name):
         body = task_status(view, task)
-        row = {"id": task.config.task, "state": body["state"], "worker_id": body["worker_id"]}
+        row = {"id": task.config.task, "state": body["state"], "worker_id": body["worker_id"], "version": VERSION}
         extra = {key: body[key] for key in ("trace", "parked_until", "parked_reason") if body[key] is not None}
-        tasks.append({**row, **extra})
+        rows.append({**row, **extra})
     return {
         "name": name,
-        "connector": connector_status(view, name),
-        "tasks": tasks,
+        "connector": {**connector_status(view, name), "version": VERSION},
+        "tasks": rows,
         "type": facts.kind,
         "delivery": facts.delivery if facts.trace is None else None,
     }
 
 
+def restart_plan(view: HerderSnapshot, name: str, *, tasks: bool, only_failed: bool) -> dict[str, Any]:
+    """Return the status with RESTARTING for everything that a restart will restart (KIP-745)."""
+    body = status(view, name)
+    chosen = [body["connector"], *(body["tasks"] if tasks else ())]
+    for row in chosen:
+        if row["state"] == "FAILED" or not only_failed:
+            row["state"] = "RESTARTING"
+            row.pop("trace", None)
+    return body
+
+
 def tasks(view: HerderSnapshot, name: str) -> list[dict[str, Any]]:
-    """Return the configurations of its tasks, with each task's own partitions."""
-    secrets = view.facts_of(name).secrets
-    return [
-        {
+    """Return the configurations of its tasks. `partitions`, an extension, are the partitions that a task reads."""
+    facts = view.facts_of(name)
+    own = {"task.class": facts.task_class}
+    rows = []
+    for task in view.assigned_tasks(name):
+        row = {
             "id": {"connector": name, "task": task.config.task},
-            "config": mask(task.config.config, secrets),
-            "partitions": [list(partition) for partition in task.config.partitions],
+            "config": {**mask(task.config.config, facts.secrets), **own},
         }
-        for task in view.tasks(name)
-    ]
+        partitions = [list(partition) for partition in task.config.partitions]
+        rows.append({**row, "partitions": partitions} if partitions else row)
+    return rows
 
 
 def topics(view: HerderSnapshot, name: str) -> dict[str, Any]:
-    """Return the topics that the connector reads."""
-    return {name: {"topics": view.topics(name)}}
+    """Return the topics that the connector has used since it was created or its topics were reset (KIP-558)."""
+    return {name: {"topics": sorted(view.state.topics.get(name, ()))}}
 
 
 def metrics(view: HerderSnapshot, name: str) -> dict[str, Any]:
@@ -123,109 +134,6 @@ def offsets(rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) 
     return {"offsets": [{"partition": dict(partition), "offset": offset} for partition, offset in rows]}
 
 
-def offset_rows(body: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """Parse the body of `PATCH /connectors/<c>/offsets`. Raises BadRequest if it is malformed."""
-    rows = body.get("offsets")
-    if not isinstance(rows, list) or not rows:
-        raise BadRequest(
-            'the request body must be {"offsets": [{"partition": {...}, "offset": {...}}, ...]} with at least one row'
-        )
-    offsets = []
-    for row in rows:
-        partition, offset = (row.get("partition"), row.get("offset")) if isinstance(row, dict) else (None, None)
-        if not isinstance(partition, dict) or not (offset is None or isinstance(offset, dict)):
-            raise BadRequest(
-                "each row of offsets needs a partition (a JSON object) and an offset (a JSON object or null)"
-            )
-        offsets.append((partition, offset))
-    return offsets
-
-
 def plugins(found: Iterable[Plugin]) -> list[dict[str, str]]:
     """Return the body of `GET /connector-plugins`."""
     return [{"class": name, "type": str(type_name), "version": VERSION} for name, type_name in found]
-
-
-def definitions(options: Iterable[Option]) -> list[dict[str, Any]]:
-    """Return the body of `GET /connector-plugins/<p>/config`."""
-    return [_definition(option.name, option) for option in options]
-
-
-def validation(
-    plugin: str,
-    properties: Mapping[str, str],
-    problems: Iterable[Problem],
-    warnings: Iterable[Problem],
-    options: Sequence[Option],
-    secrets: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return the body of `/connector-plugins/<p>/config/validate`: a row per option, with its errors and warnings.
-
-    Kafka Connect has no warnings. They tell of options that are ignored (KIP-618) or probably unintended.
-    """
-    wrong, doubtful = _messages(problems), _messages(warnings)
-    known = {option.name: option for option in options if not option.is_family}
-    families = [option for option in options if option.is_family]
-    shown = mask(properties, secrets)
-    names = [*known, *(name for name in {**properties, **wrong, **doubtful} if name not in known)]
-    rows = [
-        {
-            "definition": _definition(name, known.get(name) or _family_of(name, families)),
-            "value": {
-                "name": name,
-                "value": shown.get(name),
-                "recommended_values": [],
-                "errors": wrong.get(name, []),
-                "warnings": doubtful.get(name, []),
-                "visible": True,
-            },
-        }
-        for name in names
-    ]
-    groups = list(dict.fromkeys(row["definition"]["group"] for row in rows))
-    return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": groups, "configs": rows}
-
-
-def _messages(problems: Iterable[Problem]) -> dict[str, list[str]]:
-    messages: dict[str, list[str]] = {}
-    for option, _, message in problems:
-        messages.setdefault(option, []).append(message)
-    return messages
-
-
-def _definition(name: str, option: Option | None) -> dict[str, Any]:
-    return {
-        "name": name,
-        "type": _TYPES.get(option.type, option.type.upper()) if option else "STRING",
-        "required": option is not None and option.default is REQUIRED,
-        "default_value": _default_text(option) if option else None,
-        "documentation": option.doc if option else "",
-        "group": _group(name),
-    }
-
-
-def _family_of(name: str, families: Iterable[Option]) -> Option | None:
-    """Return the family that the option belongs to, whose doc describes it."""
-    return next((one for one in families for start in one.spellings if name.startswith(start.removesuffix("*"))), None)
-
-
-def _group(name: str) -> str:
-    """Return the group of an option by its name, for the forms of clients."""
-    found = next((group for group, starts in _GROUPS if name.startswith(starts)), None)
-    return found or (COMMON if name in _SHARED else OWN)
-
-
-def _default_text(option: Option) -> str | None:
-    """Return the default as text, as Kafka Connect does."""
-    match option.default:
-        case None | dict():
-            return None
-        case default if default is REQUIRED:
-            return None
-        case _ if option.secret or option.type == "password":
-            return MASK
-        case bool():
-            return "true" if option.default else "false"
-        case tuple() | list():
-            return ",".join(map(str, option.default))
-    return str(option.default)

@@ -11,16 +11,24 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from engine.herder.mirror_metrics import MirrorMetrics
 from engine.herder.snapshot import HerderSnapshot, task_status
 from engine.herder.state import TaskRun
 from engine.policy.budget import budgets, limited_kinds
+from engine.record.mirrored import Durations
+from engine.reporting.checkpoints import CheckpointMetrics
 from engine.reporting.metrics import SIZE_AVG, SIZE_MAX, SIZE_MIN
+from engine.reporting.sampled import read_sampled
 
 ERRORS = "kafka_connect_task_error_metrics_"
 NODE = "kafka_connect_processor_node_metrics_"
+MIRROR = "kafka_connect_mirror_source_connector_"
+CHECKPOINT = "kafka_connect_mirror_checkpoint_connector_"
 TASK = ("connector", "task")
 STAGE = (*TASK, "index", "stage", "class")
 INFO = ("kind", "delivery", "dead_letters")
+MIRRORED = (*TASK, "source", "target", "topic", "partition")
+CHECKPOINTED = ("connector", "source", "target", "group", "topic", "partition")
 LAST_FAILURE = "last-failure-timestamp"
 GAUGES = (LAST_FAILURE, SIZE_MIN, SIZE_MAX, SIZE_AVG)
 
@@ -61,6 +69,7 @@ class TaskSample:
     status: Mapping[str, Any]
     window_ms: int
     limited: bool = True
+    mirrored: MirrorMetrics | None = None
 
     @property
     def labels(self) -> Labels:
@@ -81,6 +90,7 @@ def families(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     yield from _dropped(tasks)
     yield from _budgets(tasks, now_ms)
     yield from _states(tasks, now_ms)
+    yield from _mirrored(tasks, now_ms)
 
 
 class _SnapshotCollector(Collector):
@@ -92,6 +102,7 @@ class _SnapshotCollector(Collector):
         view = self._view
         tasks = [_figures(view, task) for name in view.names() for task in view.tasks(name)]
         yield from families(tasks, self._now_ms)
+        yield from checkpoint_families(view.checkpoints, self._now_ms)
         yield GaugeMetricFamily("kafka_connect_leases", "Running leases", value=len(view.state.leases))
         yield GaugeMetricFamily(
             "kafka_connect_slots", "The maximum number of leases that run at the same time", value=view.slots
@@ -103,7 +114,7 @@ def _figures(view: HerderSnapshot, task: TaskRun) -> TaskSample:
     facts = view.facts_of(config.connector)
     status = task_status(view, task)
     window_ms, own = facts.tolerance.rate_duration_ms, bool(limited_kinds(facts.kind, config.config))
-    return TaskSample(config.connector, config.task, status, window_ms, limited=own)
+    return TaskSample(config.connector, config.task, status, window_ms, limited=own, mirrored=task.mirrored)
 
 
 def _by_name(tasks: Sequence[TaskSample]) -> Iterator[Metric]:
@@ -181,6 +192,59 @@ def _states(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     yield _gauge(
         "kafka_connect_task_info", "The kind and delivery guarantees of the task; always 1", (*TASK, *INFO), info
     )
+
+
+def _mirrored(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
+    """Yield Kafka's MirrorSourceMetrics. Statistics cover the last minute, as Kafka's do; without records they end."""
+    rows = [
+        ((*task.labels, task.mirrored.source, task.mirrored.target, *_topic_partition(name)), one)
+        for task in tasks
+        if task.mirrored is not None
+        for name, one in task.mirrored.partitions.items()
+    ]
+    text = "Records that were written to the target cluster (KIP-382)"
+    yield _counter(f"{MIRROR}record_count", text, MIRRORED, [(labels, one.records) for labels, one in rows])
+    text = "Bytes of the values of records that were written to the target cluster (KIP-382)"
+    yield _counter(f"{MIRROR}byte_count", text, MIRRORED, [(labels, one.bytes) for labels, one in rows])
+    rates = [(labels, one.rates(now_ms)) for labels, one in rows]
+    text = "Records per second that were written to the target cluster, over the last 30 to 60 seconds (KIP-382)"
+    yield _gauge(f"{MIRROR}record_rate", text, MIRRORED, [(labels, rate) for labels, (rate, _) in rates])
+    text = "Bytes per second that were written to the target cluster, over the last 30 to 60 seconds (KIP-382)"
+    yield _gauge(f"{MIRROR}byte_rate", text, MIRRORED, [(labels, rate) for labels, (_, rate) in rates])
+    recent = [(labels, one.recent(now_ms)) for labels, one in rows]
+    text = "time in ms from a record's timestamp until it was sent to the target cluster"
+    yield from _durations(f"{MIRROR}record_age_ms", text, MIRRORED, [(labels, one.age) for labels, one in recent])
+    text = "time in ms from a record's timestamp until it was written to the target cluster"
+    latencies = [(labels, one.latency) for labels, one in recent]
+    yield from _durations(f"{MIRROR}replication_latency_ms", text, MIRRORED, latencies)
+
+
+def checkpoint_families(checkpoints: Mapping[str, CheckpointMetrics], now_ms: int) -> Iterator[Metric]:
+    """Yield Kafka's MirrorCheckpointMetrics by connector. Pure."""
+    rows = [
+        ((name, one.source, one.target, group, at.topic, str(at.partition)), read_sampled(samples, now_ms))
+        for name, one in checkpoints.items()
+        for (group, at), samples in one.latencies.items()
+    ]
+    text = "time in ms from the read of a group's offset on the source until its checkpoint was on the target"
+    yield from _durations(f"{CHECKPOINT}checkpoint_latency_ms", text, CHECKPOINTED, rows)
+
+
+def _durations(
+    name: str, text: str, labels: Labels, rows: Iterable[tuple[Labels, Durations | None]]
+) -> Iterator[Metric]:
+    """Yield four families: the last, least, greatest and average duration."""
+    found = [(row, one) for row, one in rows if one is not None]
+    yield _gauge(name, f"The last {text} (KIP-382)", labels, [(row, one.last) for row, one in found])
+    yield _gauge(f"{name}_min", f"The least {text} (KIP-382)", labels, [(row, one.least) for row, one in found])
+    yield _gauge(f"{name}_max", f"The greatest {text} (KIP-382)", labels, [(row, one.most) for row, one in found])
+    averages = [(row, one.total / one.count) for row, one in found]
+    yield _gauge(f"{name}_avg", f"The average {text} (KIP-382)", labels, averages)
+
+
+def _topic_partition(name: str) -> Labels:
+    topic, _, partition = name.rpartition("-")
+    return topic, partition
 
 
 def _counter(name: str, text: str, labels: Labels, rows: Iterable[Row]) -> Metric:

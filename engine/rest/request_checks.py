@@ -18,13 +18,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Message, Receive, Scope, Send
 
 from engine.config.rest import CONNECT_METHODS, MAX_REQUEST_BYTES
-from engine.rest.app import SIGNED_IN, JsonResponse
 from engine.rest.credentials import Credentials, basic_credentials
+from engine.rest.json_response import JsonResponse
 from engine.rest.throttle import Throttle
 
 log = logging.getLogger("engine")
 
-OPEN_PATH = "/health"  # for container health checks; without credentials it returns only its status
+OPEN_PATH = "/health"  # for health checks of containers; it tells nothing that needs credentials
 BODY_TIMEOUT_S = 30.0
 MOST_HASHES = 2  # at a time per listener: each takes a core
 CORS_HEADERS = ("Accept", "Authorization", "Content-Type", "Origin", "X-Requested-With")
@@ -85,7 +85,7 @@ class RequestChecks:
         """Check credentials, then the kind and size of the body, before reading the body."""
         try:
             headers = Headers(scope=scope)
-            scope[SIGNED_IN] = await self._is_signed_in(scope, headers)
+            await self._check_credentials(scope, headers)
             body = await self._body(headers, receive)
         except RejectedRequest as refused:
             await _answer(refused, scope, receive, send)
@@ -125,24 +125,24 @@ class RequestChecks:
                 403, "Web pages of other sites can't use the REST API. Add their origin to access.control.allow.origin."
             )
 
-    async def _is_signed_in(self, scope: Scope, headers: Headers) -> bool:
-        """Return False for the open path without credentials. Raises RejectedRequest for unknown clients."""
+    async def _check_credentials(self, scope: Scope, headers: Headers) -> None:
+        """Raise RejectedRequest for unknown clients. The open path needs no credentials."""
         credentials = self._access.credentials
         if credentials is None:
-            return True
+            return
         given = headers.getlist("authorization")
         if not given and scope["path"] == OPEN_PATH and scope["method"] in {"GET", "HEAD"}:
             if _has_body(headers):
                 raise RejectedRequest(
                     401, "A request with a body needs the worker's credentials.", _challenge(credentials)
                 )
-            return False
+            return
         if not given:
             raise RejectedRequest(401, "The request needs the worker's credentials.", _challenge(credentials))
         scheme, _, value = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         # A token is too long to be guessed, so failures from an address do not lock out token holders there.
         if scheme.lower() == "bearer" and credentials.accepts_token(value.strip()):
-            return True
+            return
         address = scope["client"][0] if scope.get("client") else ""
         throttle = self._access.throttle
         async with self._hashing.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_HASHES)):
@@ -152,7 +152,7 @@ class RequestChecks:
                 raise RejectedRequest(429, message, {"retry-after": str(math.ceil(wait_s))})
             if scheme.lower() == "basic" and await _has_password(credentials, value.strip()):
                 throttle.take_back(address)
-                return True
+                return
         log.warning("REST API: Rejected wrong credentials from %s", address)
         raise RejectedRequest(401, "The credentials are wrong.", _challenge(credentials))
 

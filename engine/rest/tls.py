@@ -1,4 +1,4 @@
-"""TLS of `https://` listeners, from Java's options and key stores as in Kafka Connect."""
+"""TLS of `https://` listeners and of requests to other drivers, from Java's options and key stores."""
 
 from __future__ import annotations
 
@@ -30,16 +30,9 @@ def server_context(rest: RestConfig, client: Mapping[str, str]) -> ssl.SSLContex
 
     As in Kafka Connect, `listeners.https.ssl.*` replaces the worker's `ssl.*` entirely. Raises ConfigError.
     """
-    if all(listener.scheme == "http" for listener in rest.listeners):
+    if not has_tls(rest):
         return None
-    prefix, given = (TLS_PREFIX, rest.tls) if rest.tls else ("", client)
-    options = {name: value for name, value in given.items() if name.startswith("ssl.")}
-    if problems := _problems(prefix, given if prefix else options, is_own=bool(prefix)):
-        raise ConfigError(tuple(problems))
-    try:
-        pem = with_pem(options)
-    except ConfigError as error:
-        raise ConfigError(tuple((prefix + name, *rest_of) for name, *rest_of in error.problems)) from error  # type: ignore[misc] # three parts, as before
+    prefix, options, pem = _stores(rest, client)
     key, chain = pem.get("ssl.key.pem"), pem.get("ssl.certificate.pem")
     location = f"{prefix}ssl.keystore.location"
     if not key or not chain:
@@ -63,6 +56,43 @@ def server_context(rest: RestConfig, client: Mapping[str, str]) -> ssl.SSLContex
         context.load_verify_locations(cadata=trusted)
     context.verify_mode = verify
     return context
+
+
+def client_context(rest: RestConfig, client: Mapping[str, str]) -> ssl.SSLContext:
+    """Return the TLS settings of requests to other drivers, from the same options as those of `https://` listeners.
+
+    Other drivers are trusted by the trust store, or without one by the public authorities, and see this driver's own
+    certificate. Raises ConfigError.
+    """
+    if not has_tls(rest):
+        return ssl.create_default_context()
+    prefix, _, pem = _stores(rest, client)
+    try:
+        context = ssl.create_default_context(cadata=pem.get("ssl.ca.pem") or None)
+    except ssl.SSLError as error:
+        text = f"contains certificates that can't be used: {error}"
+        raise ConfigError(((f"{prefix}ssl.truststore.location", None, text),)) from error
+    key, chain = pem.get("ssl.key.pem"), pem.get("ssl.certificate.pem")
+    if key and chain:
+        _load(context, key, chain, pem.get("ssl.key.password"))
+    return context
+
+
+def has_tls(rest: RestConfig) -> bool:
+    """Return whether a listener is `https://`."""
+    return any(listener.scheme == "https" for listener in rest.listeners)
+
+
+def _stores(rest: RestConfig, client: Mapping[str, str]) -> tuple[str, Mapping[str, str], Mapping[str, str]]:
+    """Return the options' prefix, the `ssl.*` options, and what their stores contain. Raises ConfigError."""
+    prefix, given = (TLS_PREFIX, rest.tls) if rest.tls else ("", client)
+    options = {name: value for name, value in given.items() if name.startswith("ssl.")}
+    if problems := _problems(prefix, given if prefix else options, is_own=bool(prefix)):
+        raise ConfigError(tuple(problems))
+    try:
+        return prefix, options, with_pem(options)
+    except ConfigError as error:
+        raise ConfigError(tuple((prefix + name, *rest_of) for name, *rest_of in error.problems)) from error  # type: ignore[misc] # three parts, as before
 
 
 def _problems(prefix: str, options: Mapping[str, str], *, is_own: bool) -> list[Problem]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from engine.errors import LeaseLost, RetriableError
-from engine.leases import Lease, TaskReport
 from engine.spark.java import LOGGING, QUICK_START, driver_options
 from engine.spark.worker import LeaseAnswer, run_encoded
+from engine.worker_messages import Lease, TaskReport
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

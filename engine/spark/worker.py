@@ -9,9 +9,9 @@ import msgspec
 
 from engine.config.log_options import read_log_config
 from engine.errors import RetriableError
-from engine.leases import Lease, RunLease, TaskReport
 from engine.record.trace import DISCREET
 from engine.reporting import log_lines
+from engine.worker_messages import Lease, RunLease, TaskReport
 
 
 class LeaseAnswer(msgspec.Struct, frozen=True):

@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 from engine.config.connector import ConnectorConfig
-from engine.config.handlers import STREAM_DEFAULTS, HandlerChoice, HandlerRole
+from engine.config.exception_handlers import STREAM_DEFAULTS, HandlerChoice, HandlerRole
 from engine.config.options import Problem
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
 from engine.policy import handlers
 from engine.policy.budget import limits_decide
 from engine.policy.handler_calls import NamedHandler, named_handler, old_signature, shape_problem
@@ -18,6 +17,7 @@ from engine.policy.handlers import SerializationExceptionOrigin
 from engine.record.stage import Stage, StageType
 from engine.steps.class_loading import ClassNotLoaded, Factory, ask, make
 from engine.steps.options import given_problems
+from engine.worker_messages import ConnectorKind
 
 GROUP = "engine.handlers"
 _CONVERTERS = {

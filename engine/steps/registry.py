@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, Protocol, cast
 
 from engine.config.connector import ConnectorConfig
@@ -38,6 +39,7 @@ from engine.steps.transforms.timestamp_router import TimestampRouter
 from engine.steps.transforms.value_to_key import ValueToKey
 
 _CHECKING = "can't validate its options"
+_OF_OTHERS = "has no effect: it is an option of other converters"
 
 
 class Converter(Protocol):
@@ -62,6 +64,21 @@ def _sides(transform: Callable[[str], Any], name: str) -> dict[str, Factory]:
     return {f"{name}${side}": partial(transform, side) for side in ("Key", "Value")}
 
 
+def _at_first_use(module: str, name: str) -> Factory:
+    """Return the factory of a class that is imported at its first use."""
+
+    def make() -> Any:
+        return getattr(import_module(f"engine.steps.registry_converters.{module}"), name)()
+
+    return make
+
+
+# Imported late: the client of the registry and the codecs take seconds, and most workers do without them.
+REGISTRY_CONVERTERS: dict[str, Factory] = {
+    **_names("io.confluent.connect.avro", {"AvroConverter": _at_first_use("avro", "AvroConverter")}),
+    **_names("io.confluent.connect.protobuf", {"ProtobufConverter": _at_first_use("protobuf", "ProtobufConverter")}),
+    **_names("io.confluent.connect.json", {"JsonSchemaConverter": _at_first_use("json_schema", "JsonSchemaConverter")}),
+}
 CONVERTERS: dict[str, Factory] = {
     **_names("org.apache.kafka.connect.json", {"JsonConverter": JsonConverter}),
     **_names(
@@ -80,6 +97,7 @@ CONVERTERS: dict[str, Factory] = {
             "DoubleConverter": partial(PrimitiveConverter, "FLOAT64"),
         },
     ),
+    **REGISTRY_CONVERTERS,
 }
 TRANSFORMS: dict[str, Factory] = _names(
     "org.apache.kafka.connect.transforms",
@@ -133,6 +151,12 @@ def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> 
     return Conditional(transform, predicate, negate=step.negate)
 
 
+def step_options(group: str, class_name: str, allow: Sequence[str] = ()) -> tuple[Option, ...]:
+    """Return the options of a converter, transform or predicate. Raises ClassNotLoaded."""
+    made = make(group, BUILT_IN[group], class_name, allow=allow, methods=METHODS[group])
+    return tuple(getattr(made, "OPTIONS", None) or ())
+
+
 def step_problems(config: ConnectorConfig) -> list[Problem]:
     """Return all problems of the connector's converters, transforms and predicates."""
     converters = (config.key_converter, config.value_converter, config.header_converter)
@@ -140,6 +164,9 @@ def step_problems(config: ConnectorConfig) -> list[Problem]:
     rows += [(plugins.TRANSFORMS, step) for step in config.transforms if step.class_name]
     rows += [(plugins.PREDICATES, step) for step in config.predicates if step.class_name]
     problems: list[Problem] = []
+    if config.header_converter.class_name in REGISTRY_CONVERTERS:  # as in Kafka Connect
+        name = config.header_converter.class_name
+        problems.append((config.header_converter.name, name, "is not a header converter; use it for keys and values"))
     for group, step in rows:
         try:
             made = _make(group, step)
@@ -147,6 +174,20 @@ def step_problems(config: ConnectorConfig) -> list[Problem]:
         except ConfigError as error:
             problems += error.problems
     return problems
+
+
+def step_warnings(config: ConnectorConfig) -> list[Problem]:
+    """Return warnings about options of converters with a registry that are valid but have no effect."""
+    rows: list[Problem] = []
+    for step in (config.key_converter, config.value_converter):
+        if step.class_name not in REGISTRY_CONVERTERS:
+            continue
+        converter = REGISTRY_CONVERTERS[step.class_name]()
+        own = {option.name for option in converter.OPTIONS}
+        others = [name for name in step.options if name in ANY_CONVERTERS_OPTIONS and name not in own]
+        found = [*converter.warnings(step.options), *((name, step.options[name], _OF_OTHERS) for name in others)]
+        rows += [(step.prefix + name, value, text) for name, value, text in found]
+    return rows
 
 
 def _problems(group: str, step: StepConfig, made: Any) -> list[Problem]:

@@ -8,11 +8,11 @@ from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.options import Option
 from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import StepConfig, WorkerConfig
-from engine.leases import ConnectorKind
 from engine.steps import plugins
 from engine.steps.class_loading import FOREIGN, ClassNotLoaded, Factory, load, make
 from engine.steps.handlers import GROUP as HANDLERS
 from engine.steps.registry import BUILT_IN
+from engine.worker_messages import ConnectorKind
 
 
 def secret_options(group: str, step: StepConfig) -> frozenset[str]:

@@ -26,7 +26,6 @@ from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import Delivery, TaskConfig
 from engine.pipeline.commit import TransactionalStore
 from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
@@ -38,6 +37,7 @@ from engine.reporting.log import LogReporter
 from engine.reporting.replay_outcomes import OUTCOME_TOPIC_CONFIG, ReplayReporter
 from engine.steps.handlers import stage_handlers
 from engine.tasks.plan import ConnectorPlan
+from engine.worker_messages import Delivery, TaskConfig
 
 WRITING = {
     "partitioner": "murmur2_random",  # the same partition for equal keys, as Java producers choose

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -12,8 +13,10 @@ from engine.config.worker import WorkerConfig
 from engine.errors import EngineError
 from engine.kafka.client_options import QUICK, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.leases import LeaseProgress
+from engine.standalone.directory import STATUS
+from engine.standalone.file_topic import FileTopicWriter
 from engine.tasks.clients import base
+from engine.worker_messages import LeaseProgress
 
 MOST_BYTES = 500_000  # of one record; brokers take up to 1 MB
 log = logging.getLogger(__name__)
@@ -23,6 +26,9 @@ _producers: dict[tuple[str, str], KafkaProducer] = {}
 
 def write_progress(worker: WorkerConfig, progress: LeaseProgress) -> None:
     """Write progress to the status topic without waiting. A lost report is followed by a newer one."""
+    if worker.run_directory is not None:
+        _write_to_file(Path(worker.run_directory, STATUS), progress)
+        return
     key = (worker.bootstrap_servers, worker.status_topic)
     try:
         if key not in _producers:
@@ -35,6 +41,15 @@ def write_progress(worker: WorkerConfig, progress: LeaseProgress) -> None:
         log.debug("a progress report of a lease was not sent: %s", error)
         if key in _producers:
             _producers.pop(key).close()
+
+
+def _write_to_file(path: Path, progress: LeaseProgress) -> None:
+    writer = FileTopicWriter(path)
+    writer.produce_all([("", LEASE_KEY, value, (), None, 0) for value in values(progress)])
+    try:
+        writer.flush()
+    except EngineError as error:
+        log.debug("a progress report of a lease was not written: %s", error)
 
 
 def values(progress: LeaseProgress) -> Iterator[bytes]:

@@ -8,11 +8,11 @@ from engine.config.connector import ConnectorConfig
 from engine.config.masking import mask
 from engine.config.options import Problem
 from engine.config.stream import StreamConfig
-from engine.leases import ConnectorKind, Delivery
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.stage import Stage, StageType
 from engine.steps.secrets import step_secrets
 from engine.tasks.connector_class import ConnectorClass
+from engine.worker_messages import ConnectorKind, Delivery
 
 
 @dataclass(frozen=True, slots=True)

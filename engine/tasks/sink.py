@@ -64,8 +64,12 @@ def sink_task(
     steps: Steps | None = None,
     *,
     commits_in_background: bool = False,
+    commit_interval_ms: int | None = None,
 ) -> OpenTask:
-    """Return the task at its first record; `steps` replaces the default steps."""
+    """Return the task at its first record.
+
+    `steps` replaces the default steps, and `commit_interval_ms` the worker's interval.
+    """
     task = SinkTask(
         steps=steps or reading_steps(opening, sink),
         sink=sink,
@@ -76,7 +80,7 @@ def sink_task(
         state=claimed.state,
         committed=claimed.positions,
         clock=opening.clock,
-        commit_interval_ms=opening.worker.flush_interval_ms,
+        commit_interval_ms=commit_interval_ms or opening.worker.flush_interval_ms,
         chunk_records=CAREFUL_RECORDS if opening.careful else CHUNK_RECORDS,
         commits_in_background=commits_in_background,
     )

@@ -13,7 +13,6 @@ from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.topic_creation import TopicMaker
-from engine.leases import Delivery
 from engine.pipeline.chain import RecordTransform, Steps
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
@@ -32,7 +31,8 @@ from engine.steps.registry import build_converter
 from engine.tasks.clients import TaskOpening, build_guard, creating, open_producer, open_transaction
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.sink import build_transforms
-from engine.tasks.source_offsets import open_offsets
+from engine.tasks.source_offsets_topic import open_offsets
+from engine.worker_messages import Delivery
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from engine.config.exactly_once_source import (
 )
 from engine.config.options import Problem
 from engine.config.worker import WorkerConfig
-from engine.leases import ConnectorKind, Delivery
 from engine.record.trace import describe
+from engine.worker_messages import ConnectorKind, Delivery
 
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."
 SUPPORT_METHOD = "exactly_once_support"

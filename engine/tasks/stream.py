@@ -9,7 +9,6 @@ from typing import Any
 from engine.config.stream import INPUT, SinkConfig, StreamConfig
 from engine.errors import FatalError
 from engine.exactly_once.transaction import Transaction
-from engine.leases import Delivery
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import (
     Commit,
@@ -44,6 +43,7 @@ from engine.tasks.clients import (
 )
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.sink import reading_steps
+from engine.worker_messages import Delivery
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from engine.config.providers import has_reference
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.kafka.client_options import TRANSACTION_DEFAULTS
-from engine.leases import ConnectorKind
+from engine.worker_messages import ConnectorKind
 
 SERVERS = "bootstrap.servers"
 TIMEOUT = "transaction.timeout.ms"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
-import orjson
 
-from engine.config.options import Option
+from engine.config.options import HIGH, Option
 from engine.config.rooted_files import open_below, path_problem
-from engine.errors import ConfigError, ConversionError, Message, RecordError, RetriableError
+from engine.connectors.json_values import UNWRITABLE, json_of
+from engine.errors import ConfigError, RecordError, RetriableError
 from engine.record.record import Record
 from engine.record.unread import read_all
-from engine.steps.converters.json_trees import dumps, without_schema
+from engine.standalone.directory import STDOUT
 
 OPTIONS = (
     Option(
@@ -26,11 +26,11 @@ OPTIONS = (
         "string",
         None,
         "The file to append to, below the worker's `file.connectors.root`. Default: standard output.",
+        form=HIGH,
     ),
 )
 _MAPS_ALONE = {dict}
 _encoder = msgspec.json.Encoder()
-_UNWRITABLE = (TypeError, ValueError, RecursionError, ConversionError)
 
 
 class FileSink:
@@ -41,9 +41,13 @@ class FileSink:
     takes_unread = True
     flushes_anywhere = True
 
-    def __init__(self, root: str | None = None) -> None:
-        """Allow only files below `root`; None allows only standard output."""
+    def __init__(self, root: str | None = None, console: str | None = None) -> None:
+        """Allow only files below `root`; None allows only standard output.
+
+        `console` is the directory of a standalone run, where a pipe leads to the driver's standard output.
+        """
         self._root = root
+        self._console = console
         self._text: Callable[[list[Any]], bytes] = _text
 
     def use_unread(self) -> None:
@@ -55,11 +59,11 @@ class FileSink:
         self._file: BinaryIO
         try:
             # Unbuffered: a failed put is repeated, so a buffer that kept its lines would write them twice.
-            self._file = self._open(path) if path else _stdout()
+            self._file = self._open(path) if path else _stdout(self._console)
         except OSError as error:
             raise RetriableError(f"can't open the file {path}: {error.strerror}") from error
-        self._is_own = bool(path)
-        self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        self._is_own = bool(path or self._console)
+        self._is_regular = bool(path) and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
     def _open(self, path: str) -> BinaryIO:
         problem = path_problem(path, self._root)
@@ -70,7 +74,7 @@ class FileSink:
     def put(self, records: Sequence[Record]) -> None:
         try:
             text = self._text([record.value for record in records])
-        except _UNWRITABLE:
+        except UNWRITABLE:
             text = _joined(_one_by_one(records))
         left = memoryview(text)
         try:
@@ -96,14 +100,16 @@ class FileSink:
                 self._file.close()
 
 
-def _stdout() -> BinaryIO:
+def _stdout(console: str | None) -> BinaryIO:
     """Return standard output, unbuffered if possible."""
+    if console is not None:
+        return open(Path(console, STDOUT), "wb", buffering=0)
     return getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
 
 
 def _text(values: list[Any]) -> bytes:
     """Return the values as lines, each with its line end."""
-    return _joined([orjson.dumps(value, _plain) if type(value) is dict else _line(value) for value in values])
+    return _joined([json_of(value) if type(value) is dict else _line(value) for value in values])
 
 
 def _unread_text(values: list[Any]) -> bytes:
@@ -124,7 +130,7 @@ def _one_by_one(records: Sequence[Record]) -> list[bytes]:
     for index, record in enumerate(records):
         try:
             lines.append(_line(read_all(record.value)))
-        except _UNWRITABLE as error:
+        except UNWRITABLE as error:
             errors.append(RecordError(index, error))
     if errors:
         raise ExceptionGroup("values that can't be written as text", errors)
@@ -136,13 +142,4 @@ def _line(value: Any) -> bytes:
         return value.encode()
     if type(value) is bytes:
         return value
-    try:
-        return orjson.dumps(value, _plain)
-    except TypeError:  # integers beyond 64 bits, lone surrogates, deep values: written as JsonConverter writes them
-        return dumps(without_schema(value))
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    raise TypeError(Message(f"a value of type {type(value).__name__} can't be written as text"))
+    return json_of(value)

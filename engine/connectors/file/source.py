@@ -9,15 +9,17 @@ import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import REQUIRED, Option, at_least, parse, valid
+from engine.config.options import HIGH, LOW, REQUIRED, Option, at_least, parse, valid
 from engine.config.rooted_files import open_below, path_problem
 from engine.errors import ConfigError, DataError, RetriableError
 from engine.ports import SourcePosition
 from engine.record.record import Record
 from engine.record.schema import Schema
+from engine.standalone.directory import STDIN
 
 
 @valid("a topic name")
@@ -29,11 +31,13 @@ OPTIONS = (
     Option(
         "file",
         "string",
-        REQUIRED,
-        "The file to read, below the worker's `file.connectors.root`. Lines that are appended later are read too.",
+        None,
+        "The file to read, below the worker's `file.connectors.root`. Lines that are appended later are read too. "
+        "Default: standard input, for a connector that `python -m engine standalone` starts with.",
+        form=HIGH,
     ),
-    Option("topic", "string", REQUIRED, "The topic to write to.", _topic),
-    Option("batch.size", "int", 2000, "The maximum number of lines per poll.", at_least(1)),
+    Option("topic", "string", REQUIRED, "The topic to write to.", _topic, form=HIGH),
+    Option("batch.size", "int", 2000, "The maximum number of lines per poll.", at_least(1), form=LOW),
 )
 IDLE_MS = 1000
 READ_BYTES = 1 << 20
@@ -52,16 +56,20 @@ class FileSource:
     """Reads lines of text. A line ends with LF, CR or both; an unfinished line waits for its end.
 
     Positions are in bytes. A missing file is waited for. A file that became shorter than its position is read from its
-    beginning.
+    beginning. Without a file it reads a copy of standard input, whose positions count in the same run only.
     """
 
     idle_ms = IDLE_MS
 
-    def __init__(self, root: str | None = None, now_ms: Callable[[], int] = _now_ms) -> None:
-        """Allow only files below `root`; None allows no file."""
+    def __init__(
+        self, root: str | None = None, console: str | None = None, now_ms: Callable[[], int] = _now_ms
+    ) -> None:
+        """Allow only files below `root`; None allows no file. `console` is the directory of a standalone run."""
         self._root = root
+        self._console = console
         self._now_ms = now_ms
         self._file: BinaryIO | None = None
+        self._run: dict[str, str | None] = {}  # part of each offset of standard input
 
     @staticmethod
     def exactly_once_support(config: Mapping[str, str]) -> bool:  # noqa: ARG004, the options make no difference
@@ -78,13 +86,29 @@ class FileSource:
         """Return the option that names a topic, with the topic."""
         return [("topic", values["topic"] or "")]
 
+    @staticmethod
+    def position_problem(partition: Mapping[str, Any], offset: Mapping[str, Any] | None) -> str | None:
+        """Return the problem of a position that an operator sets; None if it is valid or deleted."""
+        if not isinstance(partition.get("filename"), str):
+            return "Partition objects should contain the key 'filename' with the path of a file"
+        position = None if offset is None else offset.get("position")
+        if offset is not None and (type(position) is not int or position < 0):
+            return "The value for the 'position' key in the offset must be a number of bytes, 0 or more"
+        return None
+
     def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
         values = parse(OPTIONS, {option.name: config[option.name] for option in OPTIONS if option.name in config})
-        self._path: str = values["file"]
         self._topic: str = values["topic"]
         self._batch: int = values["batch.size"]
-        self._partition = {"filename": self._path}
-        self._position = _start(position(self._partition))
+        self._partition = {"filename": values["file"]}
+        stored = position(self._partition)
+        if values["file"]:
+            self._path: str = values["file"]
+        else:
+            self._path = self._standard_input()
+            self._run = {"run": self._root}
+            stored = stored if stored is not None and stored.get("run") == self._root else None
+        self._position = _start(stored)
         self._buffer = bytearray()  # bytes after the position that are read already
         self._searched = 0  # so many bytes of the buffer are known to hold no line end
 
@@ -105,6 +129,15 @@ class FileSource:
     def stop(self) -> None:
         if self._file is not None:
             self._file.close()
+
+    def _standard_input(self) -> str:
+        """Return the copy of standard input, and allow its directory."""
+        path = Path(self._console or "", STDIN)
+        if self._console is None or not path.exists():
+            text = "is not set, and standard input is only read for connectors on the command line; set file"
+            raise ConfigError((("file", None, text),))
+        self._root = self._console
+        return str(path)
 
     def _open(self) -> bool:
         """Open the file at the position; return False while it does not exist."""
@@ -167,7 +200,7 @@ class FileSource:
         for end, after in ends:
             # Invalid bytes are replaced, as in Kafka Connect: one bad byte must not stop the file.
             line = self._buffer[begin:end].decode("utf-8", "replace")
-            offset = {"position": self._position + after}
+            offset = {"position": self._position + after, **self._run}
             records.append(
                 Record(
                     self._topic, None, now, None, line, value_schema=LINE,

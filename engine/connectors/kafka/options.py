@@ -10,7 +10,7 @@ from engine.config.java_regex import compile_java
 from engine.config.options import Option, Problem, one_of
 from engine.config.stream import HEADERS, OUTPUT_OPTIONS, output_converter
 from engine.config.worker import StepConfig
-from engine.leases import Delivery
+from engine.worker_messages import Delivery
 
 OPTIONS: tuple[Option, ...] = (
     Option(

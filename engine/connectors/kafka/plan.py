@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace as replace_fields
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,10 +13,10 @@ from engine.config.masking import mask
 from engine.config.options import Problem
 from engine.config.worker import WorkerConfig
 from engine.connectors.kafka.options import topic_problems, with_plain_headers, writing
-from engine.leases import Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.connector_stages import converter_stages, transform_stages
-from engine.steps.registry import step_problems
+from engine.steps.registry import step_problems, step_warnings
+from engine.worker_messages import Delivery
 
 OUTPUT = "output"  # name of the stages of output converters
 
@@ -24,6 +25,7 @@ def prepare_topic_sink(config: ConnectorConfig) -> tuple[ConnectorConfig, list[P
     """Return the effective configuration and its problems."""
     config = with_plain_headers(config)
     reported = {row[1:] for row in step_problems(config)}
+    config = replace_fields(config, warnings=(*config.warnings, *step_warnings(writing(config))))
     return config, [
         *topic_problems(config),
         *(row for row in step_problems(writing(config)) if row[1:] not in reported),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from engine.connectors.kafka.options import read_topic_sink, refusal
 from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import Aborted, ProduceFailed
-from engine.leases import Delivery
 from engine.pipeline.chain import RecordTransform, Steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import DurableThenCommit, GroupStore, TransactionalCommit, flush_letters
@@ -26,6 +25,7 @@ from engine.tasks.clients import (
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.sink import ClaimedSink, reading_steps, sink_task
 from engine.tasks.targets import kept_topics
+from engine.worker_messages import Delivery
 
 
 def open_topic_sink(opening: TaskOpening) -> OpenTask:

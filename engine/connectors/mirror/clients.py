@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 import confluent_kafka as ck
@@ -18,6 +18,7 @@ from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 Offsets = dict[TopicPartition, tuple[int, int]]  # first and last written offset
+Acknowledged = Callable[[TopicPartition], None]  # called for the last record of a batch in each partition
 CLOSE_TIMEOUT_S = 2.0
 
 
@@ -65,8 +66,8 @@ def fill_missing_ends(
     }
 
 
-def tracking_report(fail: Report, written: Offsets) -> Report:
-    """Return a delivery callback that also notes the offset."""
+def tracking_report(fail: Report, written: Offsets, acknowledged: Acknowledged | None = None) -> Report:
+    """Return a delivery callback that also notes the offset, and calls `acknowledged`."""
 
     def report(error: ck.KafkaError | None, message: ck.Message) -> None:
         if error is not None:
@@ -77,6 +78,8 @@ def tracking_report(fail: Report, written: Offsets) -> Report:
             at = TopicPartition(topic, partition)
             before = written.get(at)
             written[at] = (offset if before is None else before[0], offset)
+            if acknowledged is not None:
+                acknowledged(at)
 
     return report
 
@@ -86,12 +89,13 @@ class OffsetTrackingProducer(KafkaProducer):
 
     only_errors = False
 
-    def __init__(self, settings: Mapping[str, str], written: Offsets) -> None:
+    def __init__(self, settings: Mapping[str, str], written: Offsets, acknowledged: Acknowledged | None = None) -> None:
         super().__init__(settings)
         self._written = written
+        self._acknowledged = acknowledged
 
     def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
-        return reports(rows, self._lost, self._queued, self._written)
+        return reports(rows, self._lost, self._queued, self._written, self._acknowledged)
 
 
 class OffsetTrackingTransactional(KafkaTransactional):
@@ -107,7 +111,13 @@ class OffsetTrackingTransactional(KafkaTransactional):
         return reports(rows, self._lost, self._queued, self._written)
 
 
-def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
+def reports(
+    rows: Sequence[Row],
+    failures: list[Failure],
+    begin: int,
+    written: Offsets,
+    acknowledged: Acknowledged | None = None,
+) -> list[Report]:
     """Return delivery callbacks for a batch. Only the first and last record of a partition note their offset."""
     callbacks = list(islice(failure_reports(failures, begin), len(rows)))
     firsts: dict[tuple[str, int | None], int] = {}
@@ -117,8 +127,10 @@ def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: O
         if place not in lasts:
             firsts[place] = at
         lasts[place] = at
-    for at in {*firsts.values(), *lasts.values()}:
+    for at in set(firsts.values()).difference(lasts.values()):
         callbacks[at] = tracking_report(callbacks[at], written)
+    for at in lasts.values():
+        callbacks[at] = tracking_report(callbacks[at], written, acknowledged)
     return callbacks
 
 

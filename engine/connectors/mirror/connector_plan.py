@@ -23,10 +23,10 @@ from engine.connectors.mirror.options import (
     with_type,
 )
 from engine.kafka.client_options import client_problems
-from engine.leases import Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.connector_stages import produce_stage, transform_stages
 from engine.tasks.source_support import source_delivery
+from engine.worker_messages import Delivery
 
 SERVERS = "bootstrap.servers"
 OVERRIDDEN_SERVERS = f"producer.override.{SERVERS}"

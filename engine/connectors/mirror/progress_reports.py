@@ -1,4 +1,4 @@
-"""Best-effort progress reports of a mirror task: offset syncs, and its position on the source."""
+"""Best-effort progress reports of a mirror task: offset syncs, its position on the source, and its metrics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from engine.connectors.mirror.client_options import MirrorClients, has_positions_group
 from engine.connectors.mirror.clients import MirrorConsumer, Offsets, SyncSender
+from engine.connectors.mirror.metrics import MirroredRecords, Partitions
 from engine.connectors.mirror.offset_sync import OffsetSyncWriter
 from engine.connectors.mirror.records import syncs_topic
 from engine.connectors.mirror.sink import OffsetRanges
@@ -21,9 +22,24 @@ class ProgressReporter:
     """Progress reports of a task. The producer fills `written` with the offsets of each target partition."""
 
     def __init__(
-        self, clients: MirrorClients, consumer: MirrorConsumer, remote: Callable[[str], str], clock: Clock
+        self,
+        clients: MirrorClients,
+        consumer: MirrorConsumer,
+        remote: Callable[[str], str],
+        clock: Clock,
+        *,
+        task: int,
+        transactional: bool,
     ) -> None:
         mirror = clients.mirror
+        self._key = clients.worker.group_id, clients.connector.name, task
+        self.records = MirroredRecords(
+            mirror.source_alias,
+            mirror.target_alias,
+            clock,
+            transactional=transactional,
+            unreported=_unreported.pop(self._key, None),
+        )
         syncs = bool(mirror.values["emit.offset-syncs.enabled"])
         self.written: Offsets = {}
         self.spans = OffsetRanges() if syncs else None
@@ -40,6 +56,7 @@ class ProgressReporter:
     def committed(self, positions: Mapping[TopicPartition, int]) -> None:
         """Report positions that are committed together with all records before them."""
         now = self._clock.now_ms()
+        self.records.committed()
         if self.spans is not None:
             first, last = self.spans.syncs(self.written, self._remote)
             self.written.clear()
@@ -57,6 +74,8 @@ class ProgressReporter:
 
     def close(self) -> None:
         """Send the last syncs and the last position; no later record may come to trigger them."""
+        if self.records.unreported:
+            _unreported[self._key] = self.records.unreported
         self._commit_on_source(self._clock.now_ms())
         self._promote(self._clock.now_ms())
         while before := len(self._writer.pending):
@@ -76,3 +95,7 @@ class ProgressReporter:
     def _promote(self, now: int) -> None:
         self._promoted_at = now
         self._writer.promote()
+
+
+# A task that begins again within its lease is opened anew without a report. The next opening reports for both.
+_unreported: dict[tuple[str, str, int], Partitions] = {}

@@ -90,12 +90,19 @@ class MirrorSink:
     put_is_idempotent = True
 
     def __init__(
-        self, producer: Producer, ensure: Callable[[Record], None], spans: OffsetRanges | None, *, flushes: bool
+        self,
+        producer: Producer,
+        ensure: Callable[[Record], None],
+        spans: OffsetRanges | None,
+        *,
+        flushes: bool,
+        count: Callable[[Sequence[Record]], None] = lambda _: None,
     ) -> None:
         self._sink = KafkaSink(producer, "", lambda _: None, keeps_partition=True, flushes=flushes)
         self._in_transaction = isinstance(producer, Transaction)
         self._ensure = ensure
         self._spans = spans
+        self._count = count  # called with the records of each put that did not fail
         self._known: set[str] = set()
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -113,6 +120,7 @@ class MirrorSink:
             raise
         if self._spans is not None:
             self._spans.add(records)
+        self._count(records)
 
     def flush(self) -> None:
         """Make everything durable. Raises Aborted on failure, because the guilty record is not known yet."""

@@ -23,7 +23,6 @@ from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.offsets import TaskOffsets
-from engine.leases import Delivery
 from engine.pipeline.chain import Steps, applying
 from engine.pipeline.claim import PositionStore, claim_positions
 from engine.pipeline.commit import GroupStore, flush_letters, with_metadata
@@ -35,7 +34,8 @@ from engine.record.schema import BYTES
 from engine.steps.registry import build_transform
 from engine.tasks.clients import TaskOpening, build_guard, flush_outcomes, open_replay_reporter
 from engine.tasks.dead_letters import open_dead_letters
-from engine.tasks.source_offsets import open_offsets
+from engine.tasks.source_offsets_topic import open_offsets
+from engine.worker_messages import Delivery
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +61,17 @@ class MirrorWriter:
 
 def open_mirror(opening: TaskOpening) -> OpenTask:
     """Claim the task's partitions and open its clients."""
-    clients = mirror_clients(opening.plan.config, opening.worker)
+    clients = mirror_clients(opening.plan.config, opening.worker, opening.task.task)
     remote = _remote(clients)
     consumer = _open_consumer(opening, clients)
-    reporter = ProgressReporter(clients, consumer, remote, opening.clock)
+    reporter = ProgressReporter(
+        clients,
+        consumer,
+        remote,
+        opening.clock,
+        task=opening.task.task,
+        transactional=opening.plan.delivery is Delivery.EXACTLY_ONCE,
+    )
     opening.closing.callback(reporter.close)
     writing = _open_writing(opening, clients, consumer, reporter, remote)
     # A partition without a position may be new. The position stores decide about it, not `claim_positions`.
@@ -82,6 +89,7 @@ def open_mirror(opening: TaskOpening) -> OpenTask:
         _topic_creator(clients, {remote(at.topic) for at in positions}),
         reporter.spans,
         flushes=opening.careful,
+        count=reporter.records.put,
     )
     commit = MirrorCommit(
         writing.store,
@@ -104,7 +112,14 @@ def open_mirror(opening: TaskOpening) -> OpenTask:
         commit_interval_ms=opening.worker.flush_interval_ms,
     )
     consumer.assign(positions)
-    return OpenTask(opening.task, running, opening.plan.tolerance, opening.closing.close, opening.careful)
+    return OpenTask(
+        opening.task,
+        running,
+        opening.plan.tolerance,
+        opening.closing.close,
+        opening.careful,
+        reporter.records.report,
+    )
 
 
 def _open_consumer(opening: TaskOpening, clients: MirrorClients) -> MirrorConsumer:
@@ -163,7 +178,7 @@ def _connect_offsets(
 
 
 def _open_producer(opening: TaskOpening, clients: MirrorClients, reporter: ProgressReporter) -> OffsetTrackingProducer:
-    producer = OffsetTrackingProducer(clients.target_producer(), reporter.written)
+    producer = OffsetTrackingProducer(clients.target_producer(), reporter.written, reporter.records.acknowledged)
     opening.closing.callback(producer.close)
     return producer
 

@@ -20,9 +20,10 @@ from engine.connectors.mirror.records import Checkpoint, checkpoints_topic, hear
 from engine.connectors.mirror.topics import TargetTopics
 from engine.errors import EngineError, ProduceFailed, RetriableError
 from engine.kafka.client_options import consumer_settings
-from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.consumer import KafkaConsumer, TopicReader
 from engine.kafka.producer import KafkaProducer
 from engine.record.record import RawRecord, TopicPartition
+from engine.reporting.checkpoints import CheckpointMetrics
 
 log = logging.getLogger(__name__)
 COMPACTED = {"cleanup.policy": "compact"}
@@ -51,6 +52,7 @@ class MirrorWatch:
         self._problems: dict[str, str] = {}
         self._producer: KafkaProducer | None = None
         self._following: OffsetSyncFollower | None = None
+        self.checkpoints = CheckpointMetrics(self._mirror.source_alias, self._mirror.target_alias)
 
     def look(self, current: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """Return the properties to add for each task; `current` are the tasks' present properties.
@@ -109,9 +111,13 @@ class MirrorWatch:
         self._call_when_due("sync.group.offsets", following.groups.sync, enabled=syncs)
 
     def _checkpoint(self, groups: GroupFollower, *, emits: bool) -> None:
+        begun_ms = self._now_ms()
         news = groups.look(self._topics.partitions, self._topics.names)
         if emits and news:
             self._write(checkpoints_topic(self._mirror), [one.row() for one in news])
+            now_ms = self._now_ms()
+            places = [(one.group, one.partition) for one in news]
+            self.checkpoints = self.checkpoints.with_written(places, now_ms - begun_ms, now_ms)
         # Only after the write: a checkpoint that was not written is found to be new again.
         groups.note_written(news)
 
@@ -158,7 +164,7 @@ class OffsetSyncFollower:
     def __init__(self, clients: MirrorClients, source: MirrorAdmin, target: MirrorAdmin) -> None:
         self._store = OffsetSyncStore()
         self._at = TopicPartition(syncs_topic(clients.mirror), 0)
-        self._consumer = KafkaConsumer(clients.source_reader(f"{clients.group}-syncs"))
+        self._consumer = TopicReader(clients.source_reader(f"{clients.group}-syncs"))
         self.groups = GroupFollower(clients.mirror, source, target, self._store)
         try:
             self._load_checkpoints(clients)
@@ -192,7 +198,7 @@ def written_checkpoints(clients: MirrorClients) -> list[Checkpoint]:
     at = TopicPartition(checkpoints_topic(clients.mirror), 0)
     if at.topic not in MirrorAdmin(clients.target_admin()).topics():
         return []
-    consumer = KafkaConsumer(consumer_settings(f"{clients.group}-checkpoints", clients.target_reader()))
+    consumer = TopicReader(consumer_settings(f"{clients.group}-checkpoints", clients.target_reader()))
     try:
         checkpoints = {row.key: parse_checkpoint(row.key, row.value) for row in read_whole(consumer, at)}
     finally:

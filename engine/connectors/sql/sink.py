@@ -23,8 +23,8 @@ from engine.connectors.sql.database import (
 )
 from engine.connectors.sql.put_data import PUT_OPTION
 from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
-from engine.leases import Delivery
 from engine.record.record import Record
+from engine.worker_messages import Delivery
 
 INSERT_MODES = ("insert", "upsert")
 PK_MODES = ("none", "record_key", "record_value")

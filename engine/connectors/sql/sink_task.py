@@ -5,7 +5,6 @@ from __future__ import annotations
 from engine.connectors.sql.engine_tables import TaskRows, make_tables
 from engine.connectors.sql.offsets import SqlOffsets
 from engine.exactly_once.buffered import BufferedProducer
-from engine.leases import Delivery
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
@@ -15,6 +14,7 @@ from engine.ports import Producer
 from engine.tasks.clients import TaskOpening, flush_outcomes, open_consumer, open_replay_reporter, open_transaction
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.sink import ClaimedSink, open_sink, sink_task, start_sink
+from engine.worker_messages import Delivery
 
 
 def open_sql_sink(opening: TaskOpening) -> OpenTask:

@@ -13,8 +13,8 @@ from sqlalchemy import exc
 from engine.config.errors_policy import topic_name
 from engine.config.options import INT_MAX, LONG_MAX, REQUIRED, Option, Problem, at_least, no_duplicates, one_of, read
 from engine.connectors.sql.columns import Convert, field_of, select_column, value_of
+from engine.connectors.sql.complete_rows import DELAY, OpenWriters, check_primary, check_sequence
 from engine.connectors.sql.database import database_url, is_of_world, open_engine, words
-from engine.connectors.sql.open_writers import DELAY, OpenWriters, check_primary, check_sequence
 from engine.errors import VALUE, ConfigError, DataError, Message, RetriableError
 from engine.ports import SourcePosition
 from engine.record.record import Record

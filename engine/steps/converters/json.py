@@ -67,7 +67,7 @@ class JsonConverter:
             return self._opened(topic, data) if found is None else found
         if self._leaves_unread and (members := top_level(data)) is not None:
             return None, members
-        return None, _read(data)
+        return None, read_json(data)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         """Return the bytes. A null value without a schema is a tombstone. Raises ConversionError."""
@@ -83,7 +83,7 @@ class JsonConverter:
 
     def _opened(self, topic: str, data: bytes) -> tuple[Schema | None, Any]:
         try:
-            return self._envelopes.open(topic, data, _read(data))
+            return self._envelopes.open(topic, data, read_json(data))
         except InexactNumber:
             return self._opened_exactly(topic, data)
         except RecursionError as error:
@@ -96,7 +96,7 @@ class JsonConverter:
             raise ConversionError(_TOO_DEEP) from error
 
 
-def _read(data: bytes) -> Any:
+def read_json(data: bytes) -> Any:
     """Parse all of the JSON. Raises ConversionError."""
     try:
         value = _loads(data)

@@ -13,7 +13,7 @@ from typing import Any
 from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.scalars import crowded
-from engine.steps.converters.text import DAY_MS, EPOCH
+from engine.steps.converters.values_as_text import DAY_MS, EPOCH
 from engine.steps.java.numbers import long_of, narrow, shortest_float32
 from engine.steps.schema_defaults import default_of
 
@@ -46,6 +46,11 @@ def reader(schema: Schema | None, *, replace_null: bool = True) -> Reader:
         return _null(schema, replace_null) if value is None else read(value)
 
     return read_or_null
+
+
+def scalar_reader(schema: Schema) -> Reader:
+    """Return the function for values of a scalar or a logical type that are not null; it raises like `reader`."""
+    return _reader(schema, True)
 
 
 def _reader(schema: Schema, replace: bool) -> Reader:

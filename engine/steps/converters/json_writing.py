@@ -16,7 +16,7 @@ from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.json_data import BITS, LOGICAL, scale_of
 from engine.steps.converters.json_trees import JAVA_EXPONENT, JAVA_PLAIN, java_float, without_schema
-from engine.steps.converters.text import DAY_MS, millis
+from engine.steps.converters.values_as_text import DAY_MS, millis
 
 Writer = Callable[[Any], Any]
 _MAX_DIGITS = 25_000  # the conversion to bytes takes quadratic time

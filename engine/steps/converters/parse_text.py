@@ -20,7 +20,7 @@ from engine.steps.converters.scalars import (
     number_of,
     stamp,
 )
-from engine.steps.converters.text import millis
+from engine.steps.converters.values_as_text import millis
 from engine.steps.java.numbers import float32, shortest_float32
 
 _RANK = {kind: rank for rank, kind in enumerate(("INT8", "INT16", "INT32", "INT64", "FLOAT32", "FLOAT64"))}

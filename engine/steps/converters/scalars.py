@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import Message
 from engine.record.schema import Schema
-from engine.steps.converters.text import DAY_MS, EPOCH
+from engine.steps.converters.values_as_text import DAY_MS, EPOCH
 from engine.steps.java.numbers import shortest_float32
 
 Typed = tuple[Schema | None, Any]

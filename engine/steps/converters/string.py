@@ -12,7 +12,7 @@ from engine.errors import VALUE, ConversionError, Message
 from engine.record.record import Headers
 from engine.record.schema import STRING, Schema
 from engine.steps.converters.parse_text import parse_text
-from engine.steps.converters.text import connect_text, object_text
+from engine.steps.converters.values_as_text import connect_text, object_text
 from engine.steps.options import checked
 
 _MARKS = {

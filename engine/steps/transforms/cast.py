@@ -19,7 +19,7 @@ from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.unread import Unread, read
 from engine.record.values import type_of
-from engine.steps.converters.text import DAY_MS, connect_text, millis
+from engine.steps.converters.values_as_text import DAY_MS, connect_text, millis
 from engine.steps.java.numbers import (
     LONG_MAX,
     LONG_MIN,

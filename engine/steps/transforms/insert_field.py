@@ -14,7 +14,7 @@ from engine.config.transforms import INSERT_FIELD
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.converters.text import EPOCH
+from engine.steps.converters.values_as_text import EPOCH
 from engine.steps.options import checked
 from engine.steps.transforms.field_transform import FieldTransform
 from engine.steps.transforms.schemas import with_fields

@@ -15,7 +15,7 @@ from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.unread import read
 from engine.steps.converters.json_data import BITS
-from engine.steps.converters.text import EPOCH
+from engine.steps.converters.values_as_text import EPOCH
 from engine.steps.java.numbers import decimal_of, long_of, narrow, shortest_float32
 from engine.steps.transforms.field_transform import FieldTransform
 from engine.steps.transforms.schemas import schemas_of

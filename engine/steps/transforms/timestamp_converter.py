@@ -15,7 +15,7 @@ from engine.errors import VALUE, Message, TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.unread import Unread, read
-from engine.steps.converters.text import EPOCH, millis
+from engine.steps.converters.values_as_text import EPOCH, millis
 from engine.steps.java.calendar import DAY_MS
 from engine.steps.java.dates import DateFormat
 from engine.steps.java.numbers import LONG_MAX, LONG_MIN

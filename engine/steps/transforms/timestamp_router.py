@@ -10,7 +10,7 @@ from engine.config.options import Problem
 from engine.config.transforms import TIMESTAMP_ROUTER
 from engine.errors import TransformError
 from engine.record.record import Record
-from engine.steps.converters.text import EPOCH
+from engine.steps.converters.values_as_text import EPOCH
 from engine.steps.java.dates import DateFormat
 from engine.steps.options import checked
 

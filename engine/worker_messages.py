@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from engine.record.mirrored import MirrorFigures
 from engine.record.record import TopicPartition
 
 
@@ -95,6 +96,8 @@ class TaskReport(msgspec.Struct, frozen=True):
     progressed: bool  # did this lease commit a new position?
     wake_at: int | None = None  # ms; when to run again even if Kafka has nothing new
     trace: str | None = None  # for FAILED; the reason for PARKED, FENCED, and for repeating an operation
+    mirrored: MirrorFigures | None = None  # of a mirror's task
+    topics: tuple[str, ...] = ()  # topics that a source's task has written to in this lease
 
 
 class LeaseProgress(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ GOING_ON_MS = 120_000  # time for retries if `errors.retry.*` allow none
 log = logging.getLogger(__name__)
 
 
-class ConsumeStage:
+class PollStage:
     """Polls a consumer. A retriable failure is counted and retried; when exhausted, it is an error without a record."""
 
     def __init__(self, guard: Guard, consumer: Consumer, clock: Clock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from engine.config.client_names import offsets_group
 from engine.config.connector import ConnectorConfig
@@ -13,14 +14,15 @@ from engine.errors import RequestConflict, RetriableError
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings, transactional_settings
 from engine.kafka.clock import WorkerClock
-from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.consumer import TopicReader
 from engine.kafka.offsets import OffsetsTopic
 from engine.kafka.offsets_copier import OffsetsTopicLocation
 from engine.kafka.offsets_migration import check_current, migrate, migration_id
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import Delivery
+from engine.standalone.file_topic import FileTopicReader, FileTopicWriter
 from engine.tasks.clients import WRITING, TaskOpening, base, connection, inherited, producing
+from engine.worker_messages import Delivery
 
 # As patient with the brokers as a sink's commit.
 PATIENT = {"linger.ms": "0", "delivery.timeout.ms": "15000", "request.timeout.ms": "10000"}
@@ -79,6 +81,11 @@ def open_offsets(opening: TaskOpening) -> OffsetsTopic:
     Task 0 creates and fills a connector's own topic; the other tasks wait for it. Raises FatalError if the connector
     has used the worker's topic since.
     """
+    if opening.worker.run_directory is not None:
+        topic = open_offsets_file(opening.worker, writes=True)
+        opening.closing.callback(topic.close)
+        topic.read_to_end()
+        return topic
     place = offsets_location(opening.plan.config, opening.worker, opening.plan.delivery)
     # Exactly-once tasks write offsets in their own transactions.
     writes = opening.plan.delivery is Delivery.AT_LEAST_ONCE
@@ -104,8 +111,17 @@ def open_offsets(opening: TaskOpening) -> OffsetsTopic:
 def open_topic(place: OffsetsTopicLocation, *, writes: bool) -> OffsetsTopic:
     """Return a reader at the topic's beginning; `writes` adds a producer without transactions."""
     producer = KafkaProducer(dict(place.producer)) if writes else None
-    consumer = KafkaConsumer(dict(place.consumer))
+    consumer = TopicReader(dict(place.consumer))
     return OffsetsTopic(consumer, producer, KafkaAdmin(dict(place.admin)), place.topic, WorkerClock())
+
+
+def open_offsets_file(worker: WorkerConfig, *, writes: bool) -> OffsetsTopic:
+    """Return a reader of a standalone worker's offsets file, at its beginning."""
+    path = Path(worker.offsets_file or "")
+    reader = FileTopicReader(path)
+    return OffsetsTopic(
+        reader, FileTopicWriter(path, is_durable=True) if writes else None, reader, str(path), WorkerClock()
+    )
 
 
 def read_checked(place: OffsetsTopicLocation, topic: OffsetsTopic, worker: WorkerConfig) -> None:

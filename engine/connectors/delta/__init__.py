@@ -1,0 +1,1 @@
+"""DeltaSink: appends records to Delta Lake tables, each record once."""

@@ -1,0 +1,1 @@
+"""ElasticsearchSink, for Elasticsearch and OpenSearch."""

@@ -1,0 +1,1 @@
+"""ObjectStoreSink, for S3-compatible stores and local folders."""
