@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -51,15 +52,27 @@ log.index.size.max.bytes=1048576
 
 
 class LocalBroker:
-    """A broker with its own directory and ports, which survive stop, kill and restart."""
+    """A broker with its own directory and ports, which survive stop, kill and restart.
 
-    def __init__(self, home: Path, port: int | None = None, overrides: dict[str, str] | None = None) -> None:
+    `classes` is the class path of another version of Kafka. `features` are levels of Kafka's features, such as
+    `share.version=2`.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        port: int | None = None,
+        overrides: dict[str, str] | None = None,
+        classes: str = "",
+        features: Sequence[str] = (),
+    ) -> None:
         self.home = home
         if port is None:
             self.port, self.controller_port = free_ports(2)
         else:
             self.port, self.controller_port = port, port + 1
         self.overrides = overrides or {}
+        self.classes, self.features = classes, features
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -103,6 +116,7 @@ class LocalBroker:
         self._properties.write_text(text)
         if not Path(data, "meta.properties").exists():
             tool = [*self._java("256m"), "kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID]
+            tool += [word for feature in self.features for word in ("--feature", feature)]
             subprocess.run([*tool, "--config", str(self._properties)], check=True, capture_output=True)
 
     def command(self) -> list[str]:
@@ -144,7 +158,7 @@ class LocalBroker:
         # Coordinators that are stopped while they load log that as an error, although it is none.
         logging = ["defaultLogLevel=error", "log.org.apache.kafka.coordinator=off", "showDateTime=true"]
         options += [f"-Dorg.slf4j.simpleLogger.{setting}" for setting in logging]
-        return ["java", *options, "-cp", class_path()]
+        return ["java", *options, "-cp", self.classes or class_path()]
 
     @property
     def _properties(self) -> Path:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 import threading
-import zlib
 from collections.abc import Iterable
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import Producer
 
 from demo.damage import DAMAGED, Event, batch, cut_short, intact_event, is_accepted, spoil_magnitude
 from demo.environment import demo_environment
-from demo.network import wait_until
+from demo.past_week import PastWeek
+from demo.past_week_triage import live_through
+from demo.topics import PARTITIONS, create_topics, ends, partition_of
 
 BATCH = "usgs-2018w06"
-TOPIC, PARTITIONS = "usgs.earthquakes", 4
+TOPIC = "usgs.earthquakes"
 MARKS = "demo.marks"
 COMPLETE = "is complete"  # `demo.processes` looks for it in the output
 CONNECT_TEST = "connect-test"
@@ -39,17 +38,7 @@ class Feeder:
 
     def create_topics(self) -> None:
         """Create the demo's topics that do not exist."""
-        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 2})
-        wanted = {self.topic: PARTITIONS, self.marks: 1, CONNECT_TEST: 1}
-        asked = [NewTopic(name, num_partitions=count, replication_factor=1) for name, count in wanted.items()]
-        for created in admin.create_topics(asked).values():
-            try:
-                created.result()
-            except KafkaException as problem:
-                if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise
-        # The controller has created the topics, but the broker leads their partitions only a moment later.
-        wait_until(self._can_read_ends, "The new topics", 30)
+        create_topics(self.bootstrap_servers, {self.topic: PARTITIONS, self.marks: 1, CONNECT_TEST: 1})
 
     def send_batch(self) -> dict[str, int]:
         """Send the records of the batch that the topic lacks, then the mark.
@@ -78,20 +67,7 @@ class Feeder:
 
     def ends(self, topic: str, partitions: int) -> dict[int, int]:
         """Return the end offset of each partition."""
-        consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": "demo-feeder", "log_level": 2})
-        try:
-            asked = range(partitions)
-            return {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)[1] for p in asked}
-        finally:
-            consumer.close()
-
-    def _can_read_ends(self) -> bool:
-        try:
-            self.ends(self.topic, PARTITIONS)
-            self.ends(self.marks, 1)
-        except KafkaException:
-            return False
-        return True
+        return ends(self.bootstrap_servers, topic, partitions)
 
     def _send(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -102,14 +78,6 @@ class Feeder:
         left = self._producer.flush(60)
         if left:
             raise TimeoutError(f"{left} records were not delivered to {self.bootstrap_servers} within 60 s")
-
-
-def partition_of(key: bytes) -> int:
-    """Return the partition of a key.
-
-    We choose it ourselves, so that a restart finds each record in the same partition.
-    """
-    return zlib.crc32(key) % PARTITIONS
 
 
 def missing(events: Iterable[Event], ends: dict[int, int]) -> list[Event]:
@@ -145,6 +113,9 @@ def main() -> None:
     feeder.create_topics()
     feeder.send_batch()
     print(f"batch {BATCH} {COMPLETE}: {len(batch())} records", flush=True)
+    if env["DEMO_PAST_WEEK"] == "true":
+        week = PastWeek(env["KAFKA_BOOTSTRAP_SERVERS"])
+        threading.Thread(target=live_through, args=(env, week), daemon=True).start()
     feeder.trickle(float(env["DEMO_TRICKLE_PER_MINUTE"]), threading.Event())
 
 

@@ -18,6 +18,13 @@ KAFKA_VERSION = "4.1.0"
 BROKER_MODULES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 KAFKA_HOME = Path(__file__).resolve().parent.parent / ".local" / "kafka"
 PINS = Path(__file__).with_name("jars.sha256")  # in the format of sha256sum
+_IVY_FILE = """\
+<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+  <info organisation="local" module="files"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies>{}</dependencies>
+</ivy-module>
+"""
 UNWANTED = ("-sources.jar", "-javadoc.jar", "-test.jar")
 
 
@@ -40,15 +47,7 @@ def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None) 
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jars-", dir=home.parent) as scratch:
-        wanted = Path(scratch, "ivy.xml")
-        wanted.write_text(_ivy_file(modules))
-        fetched = Path(scratch, "jars")
-        command = ["java", "-cp", _spark_jars(), "org.apache.ivy.Main", "-ivy", str(wanted)]
-        command += ["-confs", "default", "-retrieve", f"{fetched}/[artifact]-[revision].[ext]"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or not any(fetched.glob("*.jar")):
-            Path(home.parent, "ivy.log").write_text(done.stdout + done.stderr)
-            raise FetchFailed(f"Kafka's jars could not be fetched from Maven Central; see {home.parent}/ivy.log.")
+        fetched = retrieve(Path(scratch), "\n".join(map(_dependency, modules)), home.parent)
         for jar in fetched.iterdir():
             if jar.name.endswith(UNWANTED):
                 jar.unlink()
@@ -56,6 +55,19 @@ def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None) 
             check(fetched, pinned)
         if not home.is_dir():
             shutil.move(fetched, home)
+
+
+def retrieve(scratch: Path, dependencies: str, logs: Path) -> Path:
+    """Return a folder with the files of Ivy's `<dependency>` elements. Raises FetchFailed, with a log in `logs`."""
+    wanted, fetched = scratch / "ivy.xml", scratch / "fetched"
+    wanted.write_text(_IVY_FILE.format(dependencies))
+    command = ["java", "-cp", _spark_jars(), "org.apache.ivy.Main", "-ivy", str(wanted)]
+    command += ["-confs", "default", "-retrieve", f"{fetched}/[artifact]-[revision].[ext]"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not fetched.is_dir():
+        (logs / "ivy.log").write_text(done.stdout + done.stderr)
+        raise FetchFailed(f"Files could not be fetched from Maven Central; see {logs}/ivy.log.")
+    return fetched
 
 
 def check(folder: Path, pinned: Mapping[str, str]) -> None:
@@ -79,22 +91,9 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _ivy_file(modules: Iterable[str]) -> str:
-    rows = []
-    for module in modules:
-        group, artifact, version = module.split(":")
-        rows.append(f'    <dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default"/>')
-    return "\n".join(
-        [
-            '<ivy-module version="2.0">',
-            '  <info organisation="local" module="jars"/>',
-            '  <configurations><conf name="default"/></configurations>',
-            "  <dependencies>",
-            *rows,
-            "  </dependencies>",
-            "</ivy-module>",
-        ]
-    )
+def _dependency(module: str) -> str:
+    group, artifact, version = module.split(":")
+    return f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default"/>'
 
 
 def _spark_jars() -> str:

@@ -13,6 +13,7 @@ api = [
     path("", include("dlqadmin.accounts.urls")),
     path("", include("dlqadmin.deadletters.urls")),
     path("", include("dlqadmin.exports.urls")),
+    path("", include("dlqadmin.schemas.urls")),
     path("", include("dlqadmin.replays.urls")),
     path("", include("dlqadmin.reports.urls")),
     path("", include("dlqadmin.overview.urls")),
@@ -20,6 +21,7 @@ api = [
     path("", include("dlqadmin.metrics.urls")),
     path("", include("dlqadmin.connectors.urls")),
     path("", include("dlqadmin.topics.urls")),
+    path("", include("dlqadmin.dialects.urls")),
 ]
 
 urlpatterns = [

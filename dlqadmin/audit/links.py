@@ -30,12 +30,16 @@ def href_of(entry: AuditEntry) -> str | None:
         return f"/groups/{name}" if _ID.fullmatch(name) and entry.action not in OF_ROLES else None
     if kind == "connector":
         connector = _TASK.sub("", name) if entry.action == "restart task" else name
-        return f"/connectors/{quote(connector, safe='')}"
+        cluster = entry.detail.get("cluster")  # older entries name none; their links lead to the name alone
+        parts = (cluster, connector) if isinstance(cluster, str) else (connector,)
+        return "/".join(("/connectors", *(quote(part, safe="") for part in parts)))
     if kind == "topic":
         return f"/topics/{quote(name, safe='')}"
+    if kind == "mapping":
+        return f"/settings/dialects/{quote(name, safe='')}"
     if kind in ("dead letter", "fix"):
         return _record_path(entry.detail.get("id" if kind == "dead letter" else "dead_letter"))
-    return "/settings/clusters" if kind in ("cluster", "topic") else None
+    return "/settings/clusters" if kind == "cluster" else None
 
 
 def _record_path(key: Any) -> str | None:

@@ -174,6 +174,17 @@ IsViewerOrWritingOperator = requires(VIEW, to_write=(OPERATE,))
 IsPayloadReader = requires(READ_PAYLOADS)
 IsOperator = requires(OPERATE, writes=True)
 IsApprover = requires(APPROVE, writes=True)
+
+
+class IsViewerOrAdministrator(IsAdministrator):
+    """Permission to see what the dashboard does, and for administrators to change it."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if request.method in SAFE_METHODS:
+            return IsViewer().has_permission(request, view)
+        return super().has_permission(request, view)
+
+
 # A connector can write whole topics to another system, so its configuration needs the right to their content.
 IsViewerOrConnectorEditor = requires(VIEW, to_write=(OPERATE, READ_PAYLOADS))
 IsConnectorEditor = requires(OPERATE, READ_PAYLOADS, writes=True)

@@ -19,7 +19,8 @@ MAX_FACTS = 300  # characters of the facts at the end of a sentence
 
 FAILED = frozenset(("sign-in failed", "failed", "gave up", "gave up the undo of"))
 REFUSED = frozenset(("sign-in refused", "ended API token refused"))
-# The detail of these says whether the engine accepted the request.
+ENGINE_CLUSTER = "engine"  # the name of the cluster of ENGINE_URL; sentences leave it out
+# The detail of these says whether the Connect cluster accepted the request.
 ENGINE_REQUESTS = frozenset(
     (
         "pause connector",
@@ -54,6 +55,8 @@ SENTENCES: Mapping[str, str] = {
     "API token revoked": "revoked an API token",
     "API tokens revoked": "revoked all API tokens of {object}",
     "ended API token refused": "tried to use an API token that had ended",
+    "change schema registry": "changed the schema registry of {id}",
+    "remove schema registry": "removed the schema registry of {id}",
     "planned": "planned {object}",
     "removed plan": "removed the plan of {object}, which was never run",
     "ask": "asked for approval of {object}",
@@ -97,6 +100,9 @@ SENTENCES: Mapping[str, str] = {
     "delete connector": "deleted {object}",
     "add topic": "added {object} to the index",
     "exclude topic": "excluded {object} from the index",
+    "save mapping": "saved a version of {object}",
+    "retire mapping": "retired {object}",
+    "reread topic": "started to read {object} again",
     "reset topic": "left {object} to DLQ_TOPICS",
     "saved": "saved {object}",
     "report": "downloaded a report about {object}",
@@ -113,6 +119,7 @@ def sentence_of(entry: AuditEntry, detail: Detail) -> str:
     template = SENTENCES.get(entry.action)
     # An action that this version does not know is shown as it was recorded.
     done = template.format(object=named, id=entry.object_id) if template else f"{entry.action} {named}"
+    done += _cluster_text(entry, detail)
     facts = _facts(entry, detail)
     # Many stored texts begin with the verb that the sentence has already: "resolved: fixed upstream".
     verb = done.partition(f" {named}")[0]
@@ -140,6 +147,15 @@ def outcome_of(entry: AuditEntry) -> Outcome:
         if word == "unknown":
             return "unknown"
     return "done"
+
+
+def _cluster_text(entry: AuditEntry, detail: Detail) -> str:
+    """Return the Connect cluster of a connector, and whether only failed parts restarted."""
+    if entry.object_type != "connector":
+        return ""
+    cluster = detail.get("cluster")
+    where = f" of Connect cluster {cluster}" if cluster and cluster != ENGINE_CLUSTER else ""
+    return f"{where}, failed parts only" if detail.get("only_failed") else where
 
 
 def _facts(entry: AuditEntry, detail: Detail) -> str:

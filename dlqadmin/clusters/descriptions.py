@@ -10,7 +10,7 @@ from django.conf import settings
 from dlqadmin.broker import clusters
 from dlqadmin.broker.availability import availability
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.clusters import index_progress, topic_rules
+from dlqadmin.clusters import index_progress, topic_dialects, topic_rules
 from dlqadmin.clusters.client_certificates import Certificate, client_certificate
 from dlqadmin.clusters.documents import (
     CertificateDocument,
@@ -22,6 +22,7 @@ from dlqadmin.clusters.documents import (
     TopicProgress,
 )
 from dlqadmin.clusters.index_progress import TopicIndexProgress
+from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.overview.documents import TextHealth
 from dlqadmin.overview.index_lag import index_lag
@@ -41,6 +42,7 @@ def index(now: datetime) -> IndexProgress:
     broker = availability()
     lag = index_lag(now, broker)
     followed = followed_topics()
+    waiting = decoded_values.backlog()
     return IndexProgress(
         reachable=broker.reachable,
         patterns=list(settings.DLQ_TOPICS),
@@ -52,6 +54,8 @@ def index(now: datetime) -> IndexProgress:
         ],
         lookalikes=index_progress.unfollowed_topics(broker, followed),
         text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
+        undecoded=waiting.values,
+        undecoded_reason=waiting.reason,
     )
 
 
@@ -123,4 +127,5 @@ def _progress(row: TopicIndexProgress, pattern: str | None) -> TopicProgress:
         seconds_behind=round(row.seconds, 1),
         rate=None if row.rate is None else round(row.rate, 1),
         eta_s=None if row.eta_s is None else round(row.eta_s, 1),
+        reading=topic_dialects.reading(row.topic),
     )

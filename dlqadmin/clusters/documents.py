@@ -52,8 +52,16 @@ class ClusterDocument(Document):
     trouble: str
 
 
+class TopicReading(Document):
+    """The most frequent dialect among the newest `of` dead letters of a topic, and the number of unreadable ones."""
+
+    dialect: str
+    of: int
+    unreadable: int
+
+
 class TopicProgress(Document):
-    """The index's progress in a topic, in offsets.
+    """The index's progress in a topic, in offsets. `reading` is null if the index has no dead letter of the topic.
 
     `rate` is offsets per second, and null until two samples exist. `eta_s` is null if it is not known, or if no
     indexer has read the topic yet. `pattern` is the one of DLQ_TOPICS that matches the
@@ -69,6 +77,7 @@ class TopicProgress(Document):
     seconds_behind: float
     rate: float | None
     eta_s: float | None
+    reading: TopicReading | None
 
 
 class TopicRuleDocument(Document):
@@ -85,7 +94,8 @@ class IndexProgress(Document):
     """The topics that the index follows, its start and its progress.
 
     `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
-    `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
+    `lookalikes` are topics that it does not follow, but that are named like dead letter topics. `undecoded` is the
+    number of values that name a schema and are not decoded yet, and `undecoded_reason` the most frequent reason.
     """
 
     reachable: bool
@@ -95,6 +105,8 @@ class IndexProgress(Document):
     topics: list[TopicProgress]
     lookalikes: list[str]
     text: TextHealth
+    undecoded: int
+    undecoded_reason: str
 
 
 class ClusterList(Document):

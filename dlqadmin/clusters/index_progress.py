@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -16,15 +15,12 @@ from redis.exceptions import RedisError
 from dlqadmin.broker import retention
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.index.candidate_topics import candidates
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics
 from dlqadmin.overview.index_lag import IndexLag, PartitionLag
 
 SAMPLE_EVERY_S, SAMPLES_S = 4.0, 90.0
 MOST_SUGGESTED = 20
-# Common names of dead letter topics.
-_LOOKS_DEAD = re.compile(
-    r"(^|[._-])(dlq|dlt|dead[._-]?letters?|errors?|failed|parking[._-]?lot)([._-]|$)", re.IGNORECASE
-)
 Sample = tuple[float, Mapping[str, int]]  # time in seconds, and the sum of the next offsets of each topic
 
 
@@ -75,11 +71,7 @@ def progress(lag: IndexLag, broker: KafkaAvailability, followed: FollowedTopics)
 
 def unfollowed_topics(broker: KafkaAvailability, followed: FollowedTopics) -> list[str]:
     """Return topics that are named like dead letter topics, and that no setting or rule is about."""
-    own = {settings.STATUS_TOPIC, settings.OUTCOME_TOPIC, settings.CONFIG_TOPIC, settings.OFFSET_TOPIC}
-    names = (name for name in broker.topics if name not in own and not name.startswith("__"))
-    known = followed.excluded
-    found = (name for name in names if _LOOKS_DEAD.search(name) and not followed.follows(name) and name not in known)
-    return sorted(found)[:MOST_SUGGESTED]
+    return candidates(broker.topics, followed)[:MOST_SUGGESTED]
 
 
 def rates(samples: Iterable[Sample], now: Sample) -> dict[str, float]:

@@ -14,12 +14,13 @@ from dlqadmin.broker import internal_topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topic_patterns import is_name
 from dlqadmin.clusters.documents import TopicRuleDocument
+from dlqadmin.deadletters.index.candidate_topics import ADDED
 from dlqadmin.deadletters.models import TopicRule
 from dlqadmin.rest.problems import UpstreamUnavailable
 from dlqadmin.rest.times import iso
 
 Rule = Literal["added", "excluded", "default"]
-ACTIONS = {"added": "add topic", "excluded": "exclude topic", "default": "reset topic"}
+ACTIONS = {"added": ADDED, "excluded": "exclude topic", "default": "reset topic"}
 MAX_NAME = 249
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from dlqadmin.connectors.connect_clusters import ConnectorKey
 from dlqadmin.rest.documents import Document, Time
 
 # Ordered from closest to failing to farthest. A `fail_fast` task has made no error yet: its first error fails it.
@@ -113,6 +114,7 @@ class ErrorBudgetDocument(Document):
 class EndangeredTask(ErrorBudgetDocument):
     """One of the tasks that are closest to failing."""
 
+    cluster: str
     connector: str
     task: int
 
@@ -146,7 +148,10 @@ class TaskDocument(Document):
 
 
 class ConnectorDocument(Document):
-    """One connector. Secrets in its configuration are masked.
+    """One connector of a Connect cluster. Secrets in its configuration are masked.
+
+    Without `has_figures` the tasks report no counts to the dashboard: `metrics`, `stages` and the tasks' error
+    budgets are empty, and `lag` is null. Kafka Connect's tasks never report any.
 
     `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
     `trace` is that of the connector itself, not of a task.
@@ -158,7 +163,9 @@ class ConnectorDocument(Document):
     nothing. It is null without dead letters.
     """
 
+    cluster: str
     name: str
+    has_figures: bool
     type: str
     kind: str
     state: str
@@ -176,31 +183,52 @@ class ConnectorDocument(Document):
     stages: list[StageCounts]
     last_error_at: Time | None
 
+    @property
+    def key(self) -> ConnectorKey:
+        """Return the connector's cluster and name."""
+        return ConnectorKey(self.cluster, self.name)
+
 
 class ConnectorAnswer(ConnectorDocument):
-    """One connector, with the age of the engine's response."""
+    """One connector, with the age of its cluster's response."""
 
     reachable: bool
     as_of: Time | None
 
 
-class ConnectorList(Document):
-    """All connectors; the engine's last response if it is unreachable.
+class ConnectClusterDocument(Document):
+    """A Connect cluster of the settings.
 
-    `nearest` lists the tasks closest to failing, in that order. `trouble` says why the engine refused
-    the dashboard and which setting to change. It is null if the engine is only unreachable.
+    `software` is found out from its responses: `dlqadmin` is this project's engine, `kafka_connect` is Java's. It is
+    null until the cluster responds. `trouble` is a sentence while it is unreachable; then its connectors are those
+    of its last response, at `as_of`. `has_figures`: the dashboard has the record counts and error budgets of its
+    tasks.
     """
 
+    name: str
+    software: Literal["dlqadmin", "kafka_connect"] | None
+    version: str
     reachable: bool
     as_of: Time | None
     trouble: str | None
+    has_figures: bool
+
+
+class ConnectorList(Document):
+    """All connectors, sorted by cluster and name; the last known ones of an unreachable cluster.
+
+    `nearest` lists the tasks closest to failing, in that order.
+    """
+
+    clusters: list[ConnectClusterDocument]
     nearest: list[EndangeredTask]
     results: list[ConnectorDocument]
 
 
 class ControlAnswer(Document):
-    """The engine accepted the request; the state changes later."""
+    """The cluster accepted the request; the state changes later."""
 
+    cluster: str
     connector: str
     task: int | None
     action: str
@@ -213,26 +241,31 @@ class ConnectorConfiguration(Document):
     stands for the stored value.
     """
 
+    cluster: str
     connector: str
     config: dict[str, str]
     hidden: list[str]
 
 
 class ConnectorPlugin(Document):
-    """A connector class of the engine. `type` is sink, source or stream."""
+    """A connector class of a cluster. `type` is sink, source or stream."""
 
     class_name: str = msgspec.field(name="class")
     type: str
 
 
 class ConnectorPluginList(Document):
-    """The connector classes of the engine."""
+    """The connector classes of a cluster."""
 
     results: list[ConnectorPlugin]
 
 
 class ConnectorOption(Document):
-    """An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case."""
+    """An option of a connector class, and the problems of its value. `type` is Kafka Connect's, in lower case.
+
+    `importance` is high, medium or low, and empty if the cluster does not tell. `recommended` are at most 100 values
+    that the plugin recommends with this configuration. An option that is not `visible` has no effect with it.
+    """
 
     name: str
     type: str
@@ -240,6 +273,9 @@ class ConnectorOption(Document):
     default: str | None
     doc: str
     group: str
+    importance: str
+    recommended: list[str]
+    visible: bool
     errors: list[str]
 
 

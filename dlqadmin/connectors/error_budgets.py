@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
+from dlqadmin.connectors.connect_clusters import ConnectorKey
 from dlqadmin.connectors.documents import EndangeredTask, ErrorBudgetDocument, ErrorLimit, Risk
 from dlqadmin.metrics.queries import LAST_FAILURE
 from dlqadmin.rest.documents import extend
@@ -72,14 +73,14 @@ def budget(
     )
 
 
-def nearest_to_failing(tasks: Iterable[tuple[str, int, ErrorBudgetDocument]]) -> list[EndangeredTask]:
+def nearest_to_failing(tasks: Iterable[tuple[ConnectorKey, int, ErrorBudgetDocument]]) -> list[EndangeredTask]:
     """Return five failed tasks, then the five closest to failing.
 
     Tasks without errors are left out, except those that tolerate none.
     """
     rows = [
-        extend(EndangeredTask, own, connector=connector, task=task)
-        for connector, task, own in tasks
+        extend(EndangeredTask, own, cluster=key.cluster, connector=key.name, task=task)
+        for key, task, own in tasks
         if own.risk in SHOWN
     ]
     rows.sort(key=_risk_order)

@@ -19,6 +19,12 @@ class ControlBody(Form):
     reason = serializers.CharField(max_length=MAX_REASON, required=False, allow_blank=True)
 
 
+class RestartBody(ControlBody):
+    """The operator's reason, and whether only failed parts restart: the connector and its failed tasks."""
+
+    only_failed = serializers.BooleanField(default=False)
+
+
 class DeletionBody(Form):
     """The reason to delete the connector, for the audit trail."""
 

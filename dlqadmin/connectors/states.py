@@ -23,7 +23,7 @@ _TASK_STATES = {"RUNNING": "running", "FAILED": "failed", "PAUSED": "paused", "S
 
 @dataclass(frozen=True, slots=True)
 class ReportedStates:
-    """The states that the engine reports: of the connector, and of its tasks by id."""
+    """The states that a cluster reports: of the connector, and of its tasks by id."""
 
     connector: str
     tasks: Mapping[int, str]
@@ -42,7 +42,7 @@ class ReportedStates:
 
 
 def reported_states(row: Mapping[str, Any]) -> ReportedStates:
-    """Return the states in one connector's part of the engine's response."""
+    """Return the states in one connector's part of a cluster's response."""
     status = document(row, "status")
     told = status.get("tasks")
     tasks = [task for task in (told if isinstance(told, list) else []) if isinstance(task, dict)]
@@ -82,11 +82,13 @@ def shown_state(
     *,
     reachable: bool,
     as_of: datetime | None,
+    title: str = "The engine",
 ) -> ShownState:
     """Return the state that the screens show.
 
-    `request` is the newest request of a person to pause, stop or resume the connector. If the engine
-    is unreachable, the state is `unknown` and the last known one is kept beside it.
+    `request` is the newest request of a person to pause, stop or resume the connector. If the cluster
+    is unreachable, the state is `unknown` and the last known one is kept beside it. `title` is the
+    cluster in a sentence.
     """
     counts = told.counts
     known = derive(told.connector, counts)
@@ -94,7 +96,7 @@ def shown_state(
     text = _text(known, counts, told.connector, held)
     return ShownState(
         state=known if reachable else "unknown",
-        text=text if reachable else f"Unknown, because the engine does not respond. Last known: {_lower(text)}",
+        text=text if reachable else f"Unknown, because {_lower(title)} does not respond. Last known: {_lower(text)}",
         since=iso_or_none(held.at if held else _since(known, told, snapshots)),
         by=held.actor if held else None,
         reason=(held.reason or None) if held else None,

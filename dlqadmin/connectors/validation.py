@@ -1,23 +1,29 @@
-"""Validate a configuration before it is written, by the engine's own table of options."""
+"""Validate a configuration before it is written, by its cluster's own definitions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import exceptions
 
 from dlqadmin.connectors import client
-from dlqadmin.connectors.configurations import NO_STORED_VALUE, reachable, unresolved_masks
+from dlqadmin.connectors.configurations import NO_STORED_VALUE, NOTHING, StoredConfiguration, reachable, stored
+from dlqadmin.connectors.connect_clusters import ConnectCluster
 from dlqadmin.connectors.documents import ConfigValidation, ConnectorOption, ConnectorPlugin, ConnectorPluginList
-from engine.config.masking import MASK, unmask
+from dlqadmin.connectors.secret_options import without_values
+from engine.config.masking import MASK
 
+MAX_RECOMMENDED = 100
 KINDS = ("sink", "source", "stream")
+# Tags in the documentation of Java's options. Other words in angle brackets are placeholders.
+_MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|li|ol|p|pre|strong|tt|ul)(?: [^<>]*)?/?>")
 
 
-def plugins() -> ConnectorPluginList:
-    """Return the connector classes of the engine. Raises EngineRefused or UpstreamUnavailable."""
-    found = reachable(lambda: client.get("/connector-plugins"))
+def plugins(cluster: ConnectCluster) -> ConnectorPluginList:
+    """Return the connector classes of the cluster. Raises EngineRefused or UpstreamUnavailable."""
+    found = reachable(cluster, lambda: client.get(cluster, "/connector-plugins"))
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return ConnectorPluginList(
         results=[
@@ -28,39 +34,56 @@ def plugins() -> ConnectorPluginList:
     )
 
 
-def validate(plugin: str, config: Mapping[str, str], connector: str | None) -> ConfigValidation:
+def validate(
+    cluster: ConnectCluster, plugin: str, config: Mapping[str, str], connector: str | None
+) -> ConfigValidation:
     """Return every option of the class with its problems. Nothing is written.
 
     `connector` is the connector whose stored values stand behind masked values. The engine can't check a secret that
     it has not been sent, so problems of unchanged secrets are left out until the configuration is written.
     Raises ValidationError for an unknown class, EngineRefused or UpstreamUnavailable.
     """
-    stored = reachable(lambda: client.configuration(connector)) if connector else {}
-    sent = unmask(config, stored)
+    before = stored(cluster, connector) if connector else NOTHING
+    sent = before.restored(config)
     try:
-        body = reachable(lambda: client.validate(plugin, sent))
+        body = reachable(cluster, lambda: client.validate(cluster, plugin, sent))
     except client.EngineRefused as error:
         if error.status not in (400, 404):
             raise
-        raise exceptions.ValidationError({"connector.class": [error.message]}) from error
-    unchecked = {name for name, value in sent.items() if MASK in value and stored.get(name) == value}
-    unknown = set(unresolved_masks(sent, stored))
+        text = without_values(error.message, before.config, before.shown)
+        raise exceptions.ValidationError({"connector.class": [text]}) from error
+    unchecked = {name for name, value in sent.items() if MASK in value and before.config.get(name) == value}
+    unknown = set(before.unresolved_masks(sent))
     rows = [row for row in body.get("configs", ()) if isinstance(row, dict)] if isinstance(body, dict) else []
-    options = [_option(row, unchecked, unknown) for row in rows]
+    options = [_option(row, unchecked, unknown, before) for row in rows]
     return ConfigValidation(plugin=plugin, error_count=sum(len(option.errors) for option in options), options=options)
 
 
-def _option(row: Mapping[str, Any], unchecked: set[str], unknown: set[str]) -> ConnectorOption:
+def _option(
+    row: Mapping[str, Any], unchecked: set[str], unknown: set[str], before: StoredConfiguration
+) -> ConnectorOption:
     definition, value = row.get("definition") or {}, row.get("value") or {}
     name = str(value.get("name") or definition.get("name") or "")
-    errors = [] if name in unchecked else [str(error) for error in value.get("errors") or ()]
+    told = [without_values(str(error), before.config, before.shown) for error in value.get("errors") or ()]
+    errors = [] if name in unchecked else told
     default = definition.get("default_value")
+    recommended = value.get("recommended_values")
     return ConnectorOption(
         name=name,
         type=str(definition.get("type", "STRING")).lower(),
         required=bool(definition.get("required")),
         default=None if default is None else str(default),
-        doc=str(definition.get("documentation") or ""),
-        group=str(definition.get("group") or "Common"),
+        doc=_MARKUP.sub("", str(definition.get("documentation") or "")),
+        group=str(definition.get("group") or _own_group(name)),
+        importance=str(definition.get("importance") or "").lower(),
+        recommended=[str(one) for one in recommended[:MAX_RECOMMENDED]] if isinstance(recommended, list) else [],
+        visible=value.get("visible") is not False,
         errors=[NO_STORED_VALUE, *errors] if name in unknown else errors,
     )
+
+
+def _own_group(name: str) -> str:
+    """Return the group of an option that has none: of its class, of a converter, or of a client."""
+    if ".override." in name:
+        return "Client options"
+    return "Converters" if ".converter." in name else "Connector"

@@ -1,18 +1,21 @@
-"""REST views of connectors. Reads pass through to the engine; operators control and configure connectors."""
+"""REST views of connectors. Reads pass through to the clusters; operators control and configure connectors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, cast
 
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsConnectorEditor, IsOperator, IsViewerOrConnectorEditor
-from dlqadmin.connectors import configurations, controls, queries, validation
+from dlqadmin.connectors import configurations, connect_clusters, controls, queries, validation
 from dlqadmin.connectors.client import EngineMisconfigured, EngineRefused
+from dlqadmin.connectors.cluster_responses import clusters_with
+from dlqadmin.connectors.connect_clusters import ConnectCluster, ConnectorKey
 from dlqadmin.connectors.controls import Action
 from dlqadmin.connectors.documents import (
     ConfigValidation,
@@ -22,9 +25,23 @@ from dlqadmin.connectors.documents import (
     ConnectorPluginList,
     ControlAnswer,
 )
-from dlqadmin.connectors.requests import ConfigBody, ControlBody, DeletionBody, NewConnectorBody, ValidationBody
+from dlqadmin.connectors.requests import (
+    ConfigBody,
+    ControlBody,
+    DeletionBody,
+    NewConnectorBody,
+    RestartBody,
+    ValidationBody,
+)
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.problems import StateConflict, UpstreamUnavailable
+from dlqadmin.rest.problems import ParameterError, StateConflict, UpstreamUnavailable
+
+_OF_CONNECTOR = OpenApiParameter(
+    "cluster", OpenApiTypes.STR, description="The Connect cluster. Required if several have a connector of this name."
+)
+_OF_CLUSTER = OpenApiParameter(
+    "cluster", OpenApiTypes.STR, description="The Connect cluster. The default is the first."
+)
 
 
 class ConnectorsView(APIView):
@@ -34,29 +51,34 @@ class ConnectorsView(APIView):
 
     @extend_schema(operation_id="connectors_list", responses=ConnectorList)
     def get(self, request: Request) -> Response:
-        """Return every connector with its tasks and figures.
+        """Return every connector of every Connect cluster, with its tasks and figures.
 
-        If the engine is unreachable, they are its last known ones.
+        Those of an unreachable cluster are its last known ones.
         """
         return Response(queries.connectors())
 
-    @extend_schema(operation_id="connectors_create", request=NewConnectorBody, responses={201: ConnectorConfiguration})
+    @extend_schema(
+        operation_id="connectors_create",
+        parameters=[_OF_CLUSTER],
+        request=NewConnectorBody,
+        responses={201: ConnectorConfiguration},
+    )
     def post(self, request: Request) -> Response:
         """Create a connector. An existing one is never changed: the response is 409."""
         body = _checked(NewConnectorBody, request)
         with _refusals():
-            made = configurations.create(request.user, body["name"], body["config"], body["reason"])
+            made = configurations.create(request.user, _cluster(request), body["name"], body["config"], body["reason"])
         return Response(made, status=201)
 
 
 class ConnectorPluginsView(APIView):
-    """The connector classes of the engine."""
+    """The connector classes of a Connect cluster."""
 
-    @extend_schema(operation_id="connector_plugins_list", responses=ConnectorPluginList)
+    @extend_schema(operation_id="connector_plugins_list", parameters=[_OF_CLUSTER], responses=ConnectorPluginList)
     def get(self, request: Request) -> Response:
-        """Return the connector classes that the engine has."""
+        """Return the connector classes that the cluster has."""
         with _refusals():
-            return Response(validation.plugins())
+            return Response(validation.plugins(_cluster(request)))
 
 
 class ConfigValidationView(APIView):
@@ -64,15 +86,22 @@ class ConfigValidationView(APIView):
 
     permission_classes = (IsConnectorEditor,)
 
-    @extend_schema(operation_id="connector_plugins_validate", request=ValidationBody, responses=ConfigValidation)
+    @extend_schema(
+        operation_id="connector_plugins_validate",
+        parameters=[_OF_CLUSTER],
+        request=ValidationBody,
+        responses=ConfigValidation,
+    )
     def post(self, request: Request, plugin: str) -> Response:
-        """Validate a configuration by the engine's table of options. Nothing is written.
+        """Validate a configuration by the plugin's own definitions. Nothing is written.
 
         Unchanged masked values are checked when the configuration is written.
         """
         body = _checked(ValidationBody, request)
         with _refusals():
-            return Response(validation.validate(plugin, body["config"], body.get("connector")))
+            connector = body.get("connector")
+            cluster = _cluster(request, connector) if connector else _cluster(request)
+            return Response(validation.validate(cluster, plugin, body["config"], connector))
 
 
 class ConnectorConfigView(APIView):
@@ -80,13 +109,20 @@ class ConnectorConfigView(APIView):
 
     permission_classes = (IsViewerOrConnectorEditor,)
 
-    @extend_schema(operation_id="connectors_config_retrieve", responses=ConnectorConfiguration)
+    @extend_schema(
+        operation_id="connectors_config_retrieve", parameters=[_OF_CONNECTOR], responses=ConnectorConfiguration
+    )
     def get(self, request: Request, name: str) -> Response:
-        """Return the configuration with masked secrets, as the engine has it now."""
+        """Return the configuration with masked secrets, as the cluster has it now."""
         with _refusals():
-            return Response(configurations.opened(name))
+            return Response(configurations.opened(_cluster(request, name), name))
 
-    @extend_schema(operation_id="connectors_config_replace", request=ConfigBody, responses=ConnectorConfiguration)
+    @extend_schema(
+        operation_id="connectors_config_replace",
+        parameters=[_OF_CONNECTOR],
+        request=ConfigBody,
+        responses=ConnectorConfiguration,
+    )
     def put(self, request: Request, name: str) -> Response:
         """Replace the configuration, if the connector still has the one that was opened.
 
@@ -94,7 +130,10 @@ class ConnectorConfigView(APIView):
         """
         body = _checked(ConfigBody, request)
         with _refusals():
-            return Response(configurations.change(request.user, name, body["config"], body["opened"], body["reason"]))
+            cluster = _cluster(request, name)
+            return Response(
+                configurations.change(request.user, cluster, name, body["config"], body["opened"], body["reason"])
+            )
 
 
 class ConnectorDeletionView(APIView):
@@ -102,22 +141,27 @@ class ConnectorDeletionView(APIView):
 
     permission_classes = (IsOperator,)
 
-    @extend_schema(operation_id="connectors_delete", request=DeletionBody, responses={202: ControlAnswer})
+    @extend_schema(
+        operation_id="connectors_delete",
+        parameters=[_OF_CONNECTOR],
+        request=DeletionBody,
+        responses={202: ControlAnswer},
+    )
     def post(self, request: Request, name: str) -> Response:
         """Delete a connector. Its committed offsets stay: a new connector with this name continues there."""
-        body = _checked(DeletionBody, request)
+        body, cluster = _checked(DeletionBody, request), _cluster(request, name)
         with _refusals():
-            configurations.delete(request.user, name, body["reason"])
-        return Response(ControlAnswer(connector=name, task=None, action="delete"), status=202)
+            configurations.delete(request.user, cluster, name, body["reason"])
+        return _accepted(cluster, name, "delete")
 
 
 class ConnectorView(APIView):
     """One connector."""
 
-    @extend_schema(operation_id="connectors_retrieve", responses=ConnectorAnswer)
+    @extend_schema(operation_id="connectors_retrieve", parameters=[_OF_CONNECTOR], responses=ConnectorAnswer)
     def get(self, request: Request, name: str) -> Response:
         """Return one connector with its tasks and figures."""
-        found = queries.connector(name)
+        found = queries.connector(ConnectorKey(_cluster(request, name).name, name))
         if found is None:
             raise NotFound(f"There is no connector {name}.")
         return Response(found)
@@ -132,19 +176,32 @@ class ControlView(APIView):
     permission_classes = (IsOperator,)
     action: ClassVar[Action]
 
-    @extend_schema(request=ControlBody, responses={202: ControlAnswer})
     def post(self, request: Request, name: str) -> Response:
-        """Ask the engine for the action; the state changes within seconds."""
-        reason = _reason(request)
+        """Ask the connector's cluster for the action; the state changes within seconds."""
+        form = RestartBody if self.action == "restart" else ControlBody
+        body, cluster = _checked(form, request), _cluster(request, name)
         with _refusals():
-            controls.control(request.user, name, self.action, reason)
-        return Response(ControlAnswer(connector=name, task=None, action=self.action), status=202)
+            controls.control(
+                request.user,
+                cluster,
+                name,
+                self.action,
+                str(body.get("reason", "")),
+                only_failed=bool(body.get("only_failed")),
+            )
+        return _accepted(cluster, name, self.action)
 
 
 def control_view(action: str) -> type[ControlView]:
     """Create the view of one action. Each view has its own name in the API schema."""
     view = type(f"{action.title()}View", (ControlView,), {"action": cast("Action", action)})
-    return extend_schema_view(post=extend_schema(operation_id=f"connectors_{action}"))(view)
+    schema = extend_schema(
+        operation_id=f"connectors_{action}",
+        parameters=[_OF_CONNECTOR],
+        request=RestartBody if action == "restart" else ControlBody,
+        responses={202: ControlAnswer},
+    )
+    return extend_schema_view(post=schema)(view)
 
 
 class TaskRestartView(APIView):
@@ -152,17 +209,40 @@ class TaskRestartView(APIView):
 
     permission_classes = (IsOperator,)
 
-    @extend_schema(operation_id="connectors_task_restart", request=ControlBody, responses={202: ControlAnswer})
+    @extend_schema(
+        operation_id="connectors_task_restart",
+        parameters=[_OF_CONNECTOR],
+        request=ControlBody,
+        responses={202: ControlAnswer},
+    )
     def post(self, request: Request, name: str, task: int) -> Response:
         """Restart one task; its tolerance counters start at zero."""
-        reason = _reason(request)
+        body, cluster = _checked(ControlBody, request), _cluster(request, name)
         with _refusals():
-            controls.restart_task(request.user, name, task, reason)
-        return Response(ControlAnswer(connector=name, task=task, action="restart"), status=202)
+            controls.restart_task(request.user, cluster, name, task, str(body.get("reason", "")))
+        return _accepted(cluster, name, "restart", task)
 
 
-def _reason(request: Request) -> str:
-    return str(_checked(ControlBody, request).get("reason", ""))
+def _cluster(request: Request, connector: str | None = None) -> ConnectCluster:
+    """Return the cluster that the request names, or else the only one that has the connector.
+
+    A connector that no cluster is known to have is looked for in the first one. Raises NotFound for an unknown
+    cluster, ParameterError if several clusters have the connector.
+    """
+    if name := request.query_params.get("cluster"):
+        found = connect_clusters.named(name)
+        if found is None:
+            raise NotFound(f"There is no Connect cluster {name}.")
+        return found
+    known = clusters_with(connector) if connector is not None else []
+    if len(known) > 1:
+        listed = ", ".join(cluster.name for cluster in known)
+        raise ParameterError("cluster", f"is required: several clusters have a connector {connector}: {listed}")
+    return known[0] if known else connect_clusters.configured()[0]
+
+
+def _accepted(cluster: ConnectCluster, name: str, action: str, task: int | None = None) -> Response:
+    return Response(ControlAnswer(cluster=cluster.name, connector=name, task=task, action=action), status=202)
 
 
 def _checked(form: type[Form], request: Request) -> dict[str, Any]:
@@ -173,7 +253,7 @@ def _checked(form: type[Form], request: Request) -> dict[str, Any]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Convert refusals of the engine in the block to API errors."""
+    """Convert refusals of a cluster in the block to API errors."""
     try:
         yield
     except EngineRefused as error:
@@ -181,11 +261,11 @@ def _refusals() -> Iterator[None]:
 
 
 def _refusal(error: EngineRefused) -> NotFound | StateConflict | UpstreamUnavailable:
-    """Convert a refusal of the engine to an API error."""
+    """Convert a refusal of a cluster to an API error."""
     if error.status == 404:
         return NotFound(error.message)
     if error.status == 409:
         return StateConflict(error.message)
     if isinstance(error, EngineMisconfigured):
         return UpstreamUnavailable(error.message)
-    return UpstreamUnavailable(f"The engine refused with status {error.status}: {error.message}")
+    return UpstreamUnavailable(f"The cluster refused with status {error.status}: {error.message}")

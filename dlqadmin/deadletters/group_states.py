@@ -22,6 +22,17 @@ TABS: dict[str, frozenset[GroupState]] = {
     "muted": frozenset({"muted"}),
     "resolved": frozenset({"resolved"}),
 }
+# The fields of a group that hold people's decisions about it.
+DECIDED = (
+    "status",
+    "resolved_at",
+    "regressed_at",
+    "muted_at",
+    "mute_until",
+    "mute_count",
+    "mute_rate",
+    "muted_events",
+)
 
 
 def mute_ended(group: Group, now: datetime) -> bool:

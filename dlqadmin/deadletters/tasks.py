@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+
 from celery import shared_task
 from django.utils import timezone
 
-from dlqadmin.deadletters.index import mutes, retention, work_compaction
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.index import (
+    candidate_topics,
+    decoded_values,
+    mutes,
+    rereads,
+    retention,
+    work_count_compaction,
+)
 from dlqadmin.deadletters.search import planner_statistics
+
+_rereading = threading.Lock()
+log = logging.getLogger(__name__)
+
+
+@shared_task
+def reread_topics() -> None:
+    """Read topics again whose dialect has changed, one after another."""
+    if not _rereading.acquire(blocking=False):
+        return
+    try:
+        while rereads.run_next():
+            pass
+    finally:
+        _rereading.release()
 
 
 @shared_task
@@ -17,15 +43,30 @@ def prune_dead_letters() -> None:
 
 
 @shared_task
+def add_recognised_topics() -> None:
+    """Index the topics of DLQ_TOPIC_CANDIDATES whose newest records are dead letters."""
+    try:
+        candidate_topics.add_recognised(timezone.now())
+    except BrokerUnavailable as error:
+        log.warning("no candidate topic was looked into: %s", error)
+
+
+@shared_task
 def end_mutes() -> None:
     """Reopen muted groups whose mute time is over."""
     mutes.sweep(timezone.now())
 
 
 @shared_task
+def decode_values() -> None:
+    """Decode values that name a schema, so that their members can be searched."""
+    decoded_values.decode_for(decoded_values.RUN_S)
+
+
+@shared_task
 def compact_work() -> None:
     """Add up the changes of work, so that counting stays fast."""
-    work_compaction.compact()
+    work_count_compaction.compact()
 
 
 @shared_task

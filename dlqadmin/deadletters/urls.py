@@ -4,7 +4,7 @@ from django.urls import path
 
 from dlqadmin.deadletters.groups import action_views
 from dlqadmin.deadletters.groups import views as group_views
-from dlqadmin.deadletters.records import expiry_views, lookup_views, views
+from dlqadmin.deadletters.records import decoded_views, expiry_views, lookup_views, views
 from dlqadmin.deadletters.search import list_views
 from dlqadmin.deadletters.search import views as search_views
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path("saved-searches/<int:pk>", search_views.OneSavedSearch.as_view()),
     path("dead-letters/<int:pk>", views.DeadLetterRecord.as_view()),
     path("dead-letters/<int:pk>/bytes", views.DeadLetterBytes.as_view()),
+    path("dead-letters/<int:pk>/decoded", decoded_views.DeadLetterDecoded.as_view()),
     path("dead-letters/<int:pk>/neighbours", views.DeadLetterNeighbours.as_view()),
     path("dead-letters/<int:pk>/retention", expiry_views.DeadLetterRetention.as_view()),
     path("dead-letters/at/<str:topic>/<int:partition>/<int:offset>", lookup_views.DeadLetterAt.as_view()),

@@ -10,7 +10,6 @@ from django.db.models import BigIntegerField, Case, F, Func
 from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 
-from dlqadmin.deadletters.dialects.stack_traces import join
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, Trace
 from dlqadmin.deadletters.payloads import PayloadReader, release
@@ -21,6 +20,7 @@ from dlqadmin.deadletters.search.candidates import MAX_VALUE_BYTES
 from dlqadmin.deadletters.search.fields import EXPORTED, FieldHome
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.time_limits import bounded
+from engine.dialects.stack_traces import join
 
 SPAN_IDS = 100_000  # range of ids that one query searches
 WINDOW_ROWS = 25_000  # rows that one query returns at most

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 
+from dlqadmin.connectors.connect_clusters import ENGINE
 from dlqadmin.connectors.documents import ConnectorDocument, ErrorBudgetDocument, ErrorLimit
 from dlqadmin.connectors.states import HELD
 from dlqadmin.deadletters.groups.summaries import GroupSummary
@@ -42,9 +43,12 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
     if not facts.broker.reachable:
         text = f"{settings.KAFKA_BOOTSTRAP_SERVERS} does not respond. The figures may be outdated."
         yield Finding("broker_down", "", "Kafka does not respond", text, None, "/connectors")
-    if not facts.engine.reachable:
-        text = facts.engine.trouble or "The list of connectors may be outdated, and connectors can't be controlled."
-        yield Finding("engine_down", "", "The engine does not respond", text, facts.engine.at, "/connectors")
+    for response in facts.connect:
+        if not response.reachable:
+            text = response.trouble or "The list of connectors may be outdated, and connectors can't be controlled."
+            subject = "" if response.cluster == ENGINE else response.cluster
+            title = f"{response.title} does not respond"
+            yield Finding("engine_down", subject, title, text, response.at, "/connectors")
     if not facts.has_redis:
         yield Finding("redis_down", "", "Redis does not respond", "Jobs and replays wait for it.", None, "/replays")
     for row in facts.unserved_queues:
@@ -65,18 +69,16 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
 def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Finding]:
     """Yield failed tasks and connectors, those without a worker, and those that nobody known paused."""
     for row in rows:
-        shown, page = row.shown, connector_page(row.name)
+        shown, page, name = row.shown, connector_page(row.key), str(row.key)
         if shown.state == "failed":
             yield from _failed(row, page)
         elif shown.state in HELD and shown.by is None:
-            title = f"{row.name} is {shown.state}"
+            title = f"{name} is {shown.state}"
             text = "The dashboard does not know by whom or why: the request did not go through it."
-            yield Finding("connector_held", row.name, title, text, _time(shown.since), page, count=row.lag or 0)
+            yield Finding("connector_held", name, title, text, _time(shown.since), page, count=row.lag or 0)
         elif waits_long(shown, now):
-            title = f"{row.name} does not run"
-            yield Finding(
-                "connector_waiting", row.name, title, shown.text, _time(shown.since), page, count=row.lag or 0
-            )
+            title = f"{name} does not run"
+            yield Finding("connector_waiting", name, title, shown.text, _time(shown.since), page, count=row.lag or 0)
 
 
 def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
@@ -85,14 +87,14 @@ def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
         for task in row.tasks:
             if task.reported_at and task.budget.risk in BUDGETS:
                 kind, said = BUDGETS[task.budget.risk]
-                name = f"{row.name}-{task.id}"
+                name = f"{row.key}-{task.id}"
                 yield Finding(
                     kind,
                     name,
                     f"{name}{said}",
                     _limits_used(task.budget),
                     _time(task.reported_at),
-                    connector_page(row.name),
+                    connector_page(row.key),
                     count=max((one.used for one in (task.budget.total, task.budget.rate) if one), default=0),
                     share=max(map(_used_share, (task.budget.total, task.budget.rate))),
                     level=int(kind == "budget_exhausted"),
@@ -187,12 +189,12 @@ def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
     failed = [task for task in row.tasks if task.state == "FAILED"]
     since = _time(row.shown.since)
     for task in failed:
-        title = f"{row.name}: its only task failed" if len(row.tasks) == 1 else f"{row.name}-{task.id} failed"
+        title = f"{row.key}: its only task failed" if len(row.tasks) == 1 else f"{row.key}-{task.id} failed"
         at = _time(task.state_since)
         waits = f"{counted(task.lag, 'record')} {'waits' if task.lag == 1 else 'wait'}. " if task.lag else ""
         yield Finding(
             "failed_task",
-            f"{row.name} {task.id}",
+            f"{row.key} {task.id}",
             title,
             f"{waits}{first_line(task.trace)}",
             at or _time(task.reported_at),
@@ -200,7 +202,7 @@ def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
             failed_at=at,
         )
     if not failed:
-        yield Finding("failed_task", row.name, f"{row.name} failed", row.shown.text, since, page, failed_at=since)
+        yield Finding("failed_task", str(row.key), f"{row.key} failed", row.shown.text, since, page, failed_at=since)
 
 
 def _used_share(limit: ErrorLimit | None) -> float:

@@ -2,13 +2,15 @@
 
 from urllib.parse import quote
 
+from dlqadmin.connectors.connect_clusters import ConnectorKey
+
 NO_TRACE = "The task reported no stack trace."
 MOST_CHARACTERS = 300
 
 
-def connector_page(name: str) -> str:
+def connector_page(key: ConnectorKey) -> str:
     """Return the address of a connector's page."""
-    return f"/connectors/{quote(name, safe='')}"
+    return f"/connectors/{quote(key.cluster, safe='')}/{quote(key.name, safe='')}"
 
 
 def first_line(trace: str | None) -> str:

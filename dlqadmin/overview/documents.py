@@ -136,6 +136,7 @@ class FailedTask(Document):
 class ConnectorEntry(Document):
     """One connector that does not run as a whole.
 
+    `connector` is its name; before it is its Connect cluster and a slash, unless that is `engine`.
     `lag` is the number of records that wait for it. `error` is the first line of its own error or of its
     first failed task. `actions` are those that the signed-in person may do now.
     """
@@ -170,7 +171,7 @@ class StatusStrip(Document):
     """The status strip of the overview.
 
     `held` are the paused and stopped connectors. `waiting` are connectors without a worker or tasks, and
-    all connectors of an engine that does not respond.
+    all connectors of a Connect cluster that does not respond.
     """
 
     failed_tasks: int
@@ -230,9 +231,10 @@ class BrokerHealth(Document):
     brokers: int
 
 
-class EngineHealth(Document):
-    """The state of the engine. `workers` run a connector or a task."""
+class ConnectHealth(Document):
+    """The state of one Connect cluster. `workers` run a connector or a task."""
 
+    name: str
     reachable: bool
     workers: int
 
@@ -250,7 +252,7 @@ class DatabaseHealth(Document):
 
 
 class ConnectorCounts(Document):
-    """The connectors by the state that the screens show. All are `unknown` if the engine does not respond."""
+    """The connectors by the state that the screens show. Those of an unreachable cluster are `unknown`."""
 
     total: int
     running: int
@@ -263,7 +265,7 @@ class ConnectorCounts(Document):
 
 
 class TaskTotals(TaskCounts):
-    """The tasks of all connectors by state. All are `unknown` if the engine does not respond."""
+    """The tasks of all connectors by state. Those of an unreachable cluster are `unknown`."""
 
     unknown: int
 
@@ -315,7 +317,7 @@ class Health(Document):
     index: IndexHealth
     indexers: list[IndexerHealth]
     broker: BrokerHealth
-    engine: EngineHealth
+    connect: list[ConnectHealth]
     connectors: ConnectorCounts
     tasks: TaskTotals
     workers: list[WorkerQueueHealth]

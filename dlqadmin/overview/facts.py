@@ -11,8 +11,10 @@ from django.db.models import Max
 from dlqadmin.audit.documents import TrailHealth
 from dlqadmin.audit.queries import trail_health
 from dlqadmin.broker.availability import KafkaAvailability, availability
+from dlqadmin.connectors.cluster_responses import ClusterResponse, fetch_connectors
+from dlqadmin.connectors.connect_clusters import ConnectorKey
 from dlqadmin.connectors.documents import ShownState
-from dlqadmin.connectors.queries import EngineResponse, fetch_connectors, shown_states
+from dlqadmin.connectors.queries import shown_states
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
@@ -30,14 +32,15 @@ STOPPED_AFTER = timedelta(seconds=60)  # the indexer writes its positions every 
 class SystemFacts:
     """The state of all parts at one moment.
 
-    `shown` are the states of the connectors, `figures` the last reports of their tasks. `indexed_at` is
-    the last sign of life of the own cluster's indexer. `followed` is the number of dead letter topics.
+    `connect` are the responses of the Connect clusters. `shown` are the states of the connectors, `figures`
+    the last reports of their tasks. `indexed_at` is the last sign of life of the own cluster's indexer.
+    `followed` is the number of dead letter topics.
     """
 
     now: datetime
     broker: KafkaAvailability
-    engine: EngineResponse
-    shown: Mapping[str, ShownState]
+    connect: Sequence[ClusterResponse]
+    shown: Mapping[ConnectorKey, ShownState]
     figures: Mapping[str, Sequence[TaskSnapshot]]
     lag: IndexLag
     queues: Sequence[WorkerQueueHealth]
@@ -69,21 +72,27 @@ class SystemFacts:
         return self.has_redis and not self.scheduler.alive and not self.unserved_queues
 
     @property
-    def engine_workers(self) -> set[str]:
-        return workers(self.engine) if self.engine.reachable else set()
+    def reachable_clusters(self) -> set[str]:
+        """Return the names of the Connect clusters that respond."""
+        return {response.cluster for response in self.connect if response.reachable}
+
+    @property
+    def connect_workers(self) -> int:
+        """Return the number of workers of all Connect clusters that respond."""
+        return sum(len(workers(response)) for response in self.connect if response.reachable)
 
 
 def gather(now: datetime) -> SystemFacts:
     """Return the facts. An unavailable part is a fact, not an error."""
-    broker, engine, figures = availability(), fetch_connectors(now), metrics.snapshots()
+    broker, connect, figures = availability(), fetch_connectors(now), metrics.snapshots()
     followed = followed_topics()
     beats = list(ProcessHeartbeat.objects.order_by("name"))
     clusters = IndexPosition.objects.order_by().values_list("cluster").annotate(at=Max("updated_at"))
     return SystemFacts(
         now=now,
         broker=broker,
-        engine=engine,
-        shown=shown_states(engine, figures),
+        connect=connect,
+        shown=shown_states(connect, figures),
         figures=figures,
         lag=index_lag(now, broker),
         queues=processes.worker_queues(beats, processes.queue_names(), now),
@@ -106,10 +115,10 @@ def indexers(facts: SystemFacts) -> list[IndexerHealth]:
     ]
 
 
-def workers(engine: EngineResponse) -> set[str]:
-    """Return the workers that run a connector or a task."""
+def workers(response: ClusterResponse) -> set[str]:
+    """Return the workers of a Connect cluster that run a connector or a task."""
     found: set[str] = set()
-    for row in engine.body.values():
+    for row in response.body.values():
         status = row.get("status", {})
         holders = [status.get("connector"), *(status.get("tasks") or [])]
         found |= {str(holder.get("worker_id") or "") for holder in holders if isinstance(holder, dict)}

@@ -36,7 +36,7 @@ def needs_attention(user: Any) -> AttentionItems:
     """
     now = timezone.now()
     facts = gather(now)
-    connectors = documents(facts.engine, now)
+    connectors = documents(facts.connect, now)
     found = dismissals.apply(findings(facts, connectors, user), now)
     listed, more = capped(ordered(found.listed, now))
     reasons = verdict.reasons(facts)
@@ -55,15 +55,15 @@ def needs_attention(user: Any) -> AttentionItems:
 def find(pk: str, user: Any) -> Finding | None:
     """Return the present finding with this id, or None."""
     facts = gather(timezone.now())
-    connectors = documents(facts.engine, facts.now)
+    connectors = documents(facts.connect, facts.now)
     return next((row for row in findings(facts, connectors, user) if row.id == pk), None)
 
 
 def findings(facts: SystemFacts, connectors: list[ConnectorDocument], user: Any) -> list[Finding]:
     """Return all findings, dismissed ones too, in no order."""
     now = facts.now
-    # While the engine is away, the last known states of its tasks are no findings.
-    known = connectors if facts.engine.reachable else []
+    # While a Connect cluster is away, the last known states of its tasks are no findings.
+    known = [row for row in connectors if row.cluster in facts.reachable_clusters]
     troubled = troubled_replays(now)
     return [
         *attention.parts(facts),

@@ -10,9 +10,9 @@ from dlqadmin.overview import verdict
 from dlqadmin.overview.documents import (
     ApprovalHealth,
     BrokerHealth,
+    ConnectHealth,
     ConnectorCounts,
     DatabaseHealth,
-    EngineHealth,
     Health,
     IndexedPartition,
     IndexHealth,
@@ -20,7 +20,7 @@ from dlqadmin.overview.documents import (
     TaskTotals,
     TextHealth,
 )
-from dlqadmin.overview.facts import SystemFacts, indexers
+from dlqadmin.overview.facts import SystemFacts, indexers, workers
 from dlqadmin.overview.index_lag import IndexLag
 from dlqadmin.replays.plans.approvals import waiting
 from dlqadmin.rest.times import iso
@@ -35,7 +35,14 @@ def health(facts: SystemFacts) -> Health:
         index=_index(facts.lag),
         indexers=indexers(facts),
         broker=BrokerHealth(reachable=facts.broker.reachable, brokers=facts.broker.brokers),
-        engine=EngineHealth(reachable=facts.engine.reachable, workers=len(facts.engine_workers)),
+        connect=[
+            ConnectHealth(
+                name=response.cluster,
+                reachable=response.reachable,
+                workers=len(workers(response)) if response.reachable else 0,
+            )
+            for response in facts.connect
+        ],
         connectors=connector_counts(facts.shown.values()),
         tasks=task_totals(facts.shown.values()),
         workers=list(facts.queues),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import msgspec
 from django.db.models import Max
 from django.utils import timezone
 
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.connectors.queries import EngineResponse
+from dlqadmin.connectors.cluster_responses import ClusterResponse
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity, WorkChange
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview.documents import LiveState
@@ -23,10 +24,10 @@ TABLES = (DeadLetter, GroupActivity, WorkChange, ReplayEvent, AuditEntry)
 def live_state() -> LiveState:
     """Return the health, and the version of the data."""
     found = gather(timezone.now())
-    return LiveState(health=health(found), version=data_version(found.engine))
+    return LiveState(health=health(found), version=data_version(found.connect))
 
 
-def data_version(engine: EngineResponse) -> str:
+def data_version(connect: Sequence[ClusterResponse]) -> str:
     """Return a hash that changes with dead letters, groups, replays, connector states and record counts.
 
     Screens read their figures again only after a change.
@@ -35,14 +36,14 @@ def data_version(engine: EngineResponse) -> str:
     replays = Replay.objects.aggregate(at=Max("heartbeat"), done=Max("done_at"))
     balance = metrics.balance()
     balance.as_of = None  # the time of the last report moves without a new record
-    parts = (newest, list(replays.values()), _states(engine), balance)
+    parts = (newest, list(replays.values()), [_states(response) for response in connect], balance)
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=8).hexdigest()
 
 
-def _states(engine: EngineResponse) -> list[object]:
-    """Return the states of connectors and tasks."""
-    found: list[object] = [engine.reachable]
-    for name, row in sorted(engine.body.items()):
+def _states(response: ClusterResponse) -> list[object]:
+    """Return the states of a cluster's connectors and tasks."""
+    found: list[object] = [response.cluster, response.reachable]
+    for name, row in sorted(response.body.items()):
         status = row.get("status", {})
         holders = [status.get("connector"), *(status.get("tasks") or [])]
         found.append((name, [holder.get("state") for holder in holders if isinstance(holder, dict)]))

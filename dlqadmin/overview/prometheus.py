@@ -7,7 +7,8 @@ from django.db.models import F, Sum
 from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from dlqadmin.connectors.queries import fetch_connectors, shown_states
+from dlqadmin.connectors.cluster_responses import fetch_connectors
+from dlqadmin.connectors.queries import shown_states
 from dlqadmin.connectors.states import DERIVED_STATES
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import CountDay, IndexPosition
@@ -78,9 +79,11 @@ def _tasks() -> Iterator[Metric]:
 
 def _connectors() -> Metric:
     family = GaugeMetricFamily(
-        "dlqadmin_connector_state", "1 for the state of the connector.", labels=["connector", "state"]
+        "dlqadmin_connector_state",
+        "1 for the state of the connector.",
+        labels=["connect_cluster", "connector", "state"],
     )
-    for name, shown in shown_states(fetch_connectors(), queries.snapshots()).items():
+    for key, shown in shown_states(fetch_connectors(), queries.snapshots()).items():
         for state in DERIVED_STATES:
-            family.add_metric([name, state], float(shown.state == state))
+            family.add_metric([*key, state], float(shown.state == state))
     return family

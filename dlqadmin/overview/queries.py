@@ -1,11 +1,13 @@
 """Queries of the overview: failures and their numbers."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from dlqadmin.connectors.queries import EngineResponse, fetch_connectors, topics_of
+from dlqadmin.connectors.cluster_responses import ClusterResponse, fetch_connectors
+from dlqadmin.connectors.queries import topics_of
 from dlqadmin.deadletters.groups.summaries import summarise, tab_counts
 from dlqadmin.deadletters.search import name_lookup
 from dlqadmin.deadletters.search.counters import cells
@@ -62,10 +64,15 @@ def count_replays(start: datetime, end: datetime) -> ReplayCounts:
     )
 
 
-def watched_topics(engine: EngineResponse) -> list[str]:
-    """Return the topics that the engine's connectors read."""
+def watched_topics(connect: Iterable[ClusterResponse]) -> list[str]:
+    """Return the topics that the connectors of all clusters read."""
     figures = metrics.snapshots()
-    return [topic for name, row in engine.body.items() for topic in topics_of(row, figures.get(name, []))]
+    return [
+        topic
+        for response in connect
+        for name, row in response.body.items()
+        for topic in topics_of(row, figures.get(name, []) if response.has_figures else [])
+    ]
 
 
 def _failed_again() -> QuerySet[ReplayItem]:

@@ -21,11 +21,11 @@ MOST_NAMES = 3
 
 
 def status_strip(facts: SystemFacts, rows: Sequence[ConnectorDocument], *, may_control: bool) -> StatusStrip:
-    """Return the strip. With `may_control`, entries have the actions that the engine can do now."""
-    can_act = may_control and facts.engine.reachable
+    """Return the strip. With `may_control`, entries have the actions that their cluster can do now."""
+    able = facts.reachable_clusters if may_control else set[str]()
 
     def entries(wanted: Callable[[ConnectorDocument], bool]) -> list[ConnectorEntry]:
-        return [_entry(row, can_act=can_act) for row in rows if wanted(row)]
+        return [_entry(row, can_act=row.cluster in able) for row in rows if wanted(row)]
 
     return StatusStrip(
         failed_tasks=sum(row.shown.tasks.failed for row in rows if row.shown.state == "failed"),
@@ -44,9 +44,9 @@ def held_on_purpose(rows: Sequence[ConnectorDocument]) -> list[UnlistedState]:
     """Return the connectors that a known person paused or stopped."""
     return [
         UnlistedState(
-            subject=row.name,
+            subject=str(row.key),
             text=f"{row.shown.state} by {row.shown.by}{f': “{row.shown.reason}”' if row.shown.reason else ''}",
-            href=connector_page(row.name),
+            href=connector_page(row.key),
         )
         for row in rows
         if row.shown.state in HELD and row.shown.by is not None
@@ -61,7 +61,7 @@ def _entry(row: ConnectorDocument, *, can_act: bool) -> ConnectorEntry:
         if task.state == "FAILED"
     ]
     return ConnectorEntry(
-        connector=row.name,
+        connector=str(row.key),
         state=shown.state,
         text=shown.text,
         since=shown.since,
@@ -74,7 +74,7 @@ def _entry(row: ConnectorDocument, *, can_act: bool) -> ConnectorEntry:
         error=failed[0].error if failed else first_line(row.trace) if row.trace else None,
         failed_tasks=failed,
         actions=_actions(row, has_failed_task=bool(failed)) if can_act else [],
-        href=connector_page(row.name),
+        href=connector_page(row.key),
     )
 
 
@@ -90,7 +90,7 @@ def _actions(row: ConnectorDocument, *, has_failed_task: bool) -> list[ControlAc
 
 def _rest(facts: SystemFacts, rows: Sequence[ConnectorDocument]) -> HealthyRest:
     running, tasks = sum(row.shown.tasks.running for row in rows), sum(row.shown.tasks.total for row in rows)
-    names = [row.name for row in rows]
+    names = [str(row.key) for row in rows]
     listed = ", ".join(names) if len(names) <= MOST_NAMES else counted(len(names), "connector")
     detail = ", ".join(healthy_parts(facts))
     return HealthyRest(

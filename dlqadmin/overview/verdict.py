@@ -49,10 +49,10 @@ def healthy_parts(facts: SystemFacts) -> list[str]:
     """Return the parts that work, without the connectors."""
     is_indexed = facts.broker.reachable and not facts.indexer_stopped_since and not facts.is_indexer_unknown
     is_current = is_indexed and not facts.lag.behind and facts.lag.text.seconds <= BEHIND_SECONDS
-    engine, celery = len(facts.engine_workers), facts.queues and all(row.alive for row in facts.queues)
+    workers, celery = facts.connect_workers, facts.queues and all(row.alive for row in facts.queues)
     parts = [
         f"index {facts.lag.seconds:.1f} s behind" if is_current else "",
-        counted(engine, "worker") if engine else "",
+        counted(workers, "worker") if workers else "",
         counted(facts.broker.brokers, "broker") if facts.broker.reachable else "",
         counted(sum(row.alive for row in facts.queues), "Celery worker") if celery else "",
     ]
@@ -77,8 +77,9 @@ def healthy_sentence(facts: SystemFacts, found: Iterable[StatusReason]) -> str:
 def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
     if not facts.broker.reachable:
         yield StatusReason("failing", "Kafka does not respond.")
-    if not facts.engine.reachable:
-        yield StatusReason("failing", facts.engine.trouble or "The engine does not respond.")
+    for response in facts.connect:
+        if not response.reachable:
+            yield StatusReason("failing", response.sentence)
     if not facts.has_redis:
         yield StatusReason("failing", "Redis does not respond.")
     for row in facts.unserved_queues:
@@ -94,11 +95,11 @@ def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
 
 
 def _connectors(facts: SystemFacts) -> Iterator[StatusReason]:
-    for name, shown in facts.shown.items():
+    for key, shown in facts.shown.items():
         if shown.state == "failed":
-            yield StatusReason("failing", f"{name}: {_lower(shown.text)}.")
+            yield StatusReason("failing", f"{key}: {_lower(shown.text)}.")
         elif shown.state in HELD or waits_long(shown, facts.now):
-            yield StatusReason("degraded", f"{name}: {_lower(shown.text)}.")
+            yield StatusReason("degraded", f"{key}: {_lower(shown.text)}.")
 
 
 def _index(lag: IndexLag) -> Iterator[StatusReason]:

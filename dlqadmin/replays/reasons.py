@@ -43,3 +43,30 @@ OF_OTHER_STATES = frozenset(
     }
 )
 WHY_UNKNOWN = frozenset(Reason) - OF_OTHER_STATES
+
+
+def remedy(state: str, reason: str) -> str:
+    """Return the act that makes an unknown outcome known, "" for other states and reasons."""
+    return _REMEDIES.get(reason, "") if state == "unknown" else ""
+
+
+# The act that makes an unknown outcome known, or prevents the next one. Imperative sentences.
+_REMEDIES: dict[str, str] = {
+    Reason.NO_GROUP: "Start a consumer of the target topic, or choose a group for the replay.",
+    Reason.GROUP_UNKNOWN: "Allow dlqadmin to describe the group: DESCRIBE on Group in Kafka's ACLs.",
+    Reason.GROUP_EMPTY: "Start the reader. The outcome follows once it has read the record.",
+    Reason.NO_COMMITTED_OFFSET: "Wait until the group commits its first offset in the partition.",
+    Reason.OFFSET_MOVED_BY_HAND: "Replay the record again, and do not reset offsets meanwhile.",
+    Reason.EXTERNAL_OFFSETS: "Ask the reader's own records. Its offsets are not in Kafka.",
+    Reason.SHARE_GROUP: "Compare the record's offset with the group's start offset, which `kafka-share-groups.sh "
+    "--describe --offsets` shows. The group is done with all earlier records.",
+    Reason.NO_REPORTS: "Allow dlqadmin to read the engine's outcome topic, or ask the connector's target.",
+    Reason.NO_DEAD_LETTER_PATH: "Add the dead letter topic of the group in Settings → Topics.",
+    Reason.RETRY_TOPICS_UNWATCHED: "Start the group that reads the retry topics, or allow dlqadmin to describe it.",
+    Reason.EXPIRED_OR_COMPACTED: "Replay the record again while the reader runs, or raise the topic's retention.",
+    Reason.TOPIC_RECREATED: "Replay the record again to the new topic.",
+    Reason.INDEX_STOPPED: "Start the indexer. The outcome follows once it has read the dead letters.",
+    Reason.POSSIBLE_MATCH: "Compare the record with the dead letter that has the same key.",
+    Reason.COORDINATES_LOST: "Ask the reader's own records. The offset of the sent record is unknown.",
+    Reason.WATCH_TIMEOUT: "Look at the lag of the reader, then replay the record again.",
+}

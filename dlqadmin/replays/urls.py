@@ -3,7 +3,7 @@
 from django.urls import path
 
 from dlqadmin.replays.disposals import views as disposal_views
-from dlqadmin.replays.fixes import bulk_views, program_views
+from dlqadmin.replays.fixes import bulk_views, program_views, schema_views
 from dlqadmin.replays.fixes import views as fix_views
 from dlqadmin.replays.jobs import control_views, plan_views, views
 from dlqadmin.replays.outcomes import views as outcome_views
@@ -12,6 +12,8 @@ from dlqadmin.replays.selections import views as selection_views
 
 urlpatterns = [
     path("dead-letters/<int:pk>/fix", fix_views.FixRecord.as_view()),
+    path("dead-letters/<int:pk>/fix/decoded", schema_views.DecodedFixView.as_view()),
+    path("dead-letters/<int:pk>/fix/encode", schema_views.EncodeView.as_view()),
     path("dead-letters/<int:pk>/fields", fix_views.RecordFieldListing.as_view()),
     path("dead-letters/<int:pk>/suggestions", fix_views.FixSuggestions.as_view()),
     path("dead-letters/<int:pk>/replays", views.DeadLetterReplays.as_view()),

@@ -5,7 +5,7 @@ Every deployment choice is an environment variable with a default that works loc
 
 from typing import Any
 
-from dlqadmin.settings import beat, environment
+from dlqadmin.settings import beat, environment, topic_names
 from dlqadmin.settings.environment import env
 
 BASE_DIR, LOCAL_DIR = environment.BASE_DIR, environment.LOCAL_DIR
@@ -26,7 +26,8 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:19092")
 KAFKA_TIMEOUT_S = env.float("KAFKA_TIMEOUT_S", default=3.0)  # for one request to the broker
 KAFKA_SECURITY = environment.client_security()
-OTHER_CLUSTERS = environment.other_clusters()  # clusters besides the own one, to which replays may write
+# Clusters besides the own one, to which replays may write. `dlqadmin.clusters` validates the options.
+OTHER_CLUSTERS = environment.json_object("OTHER_CLUSTERS", '{"name": {"bootstrap.servers": "…"}}')
 ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
 # Other drivers to which a standby driver may redirect. The credentials below are sent only to these
 # addresses and to ENGINE_URL.
@@ -36,6 +37,8 @@ ENGINE_TOKEN_FILE = env.str("ENGINE_TOKEN_FILE", default="")  # takes precedence
 ENGINE_USER = env.str("ENGINE_USER", default="")
 ENGINE_PASSWORD = env.str("ENGINE_PASSWORD", default="")
 ENGINE_CA_FILE = env.str("ENGINE_CA_FILE", default="")  # PEM; unset: the system's certificates
+# Other Connect clusters, this engine's or Java's. `dlqadmin.connectors` validates the options.
+CONNECT_CLUSTERS = environment.json_object("CONNECT_CLUSTERS", '{"legacy": {"url": "http://connect:8083"}}')
 REDIS_URL = env.str("REDIS_URL", default="") or environment.local_redis_url()
 # The engine's own topics, as its `*.storage.topic` options name them. No replay writes there.
 STATUS_TOPIC = env.str("STATUS_TOPIC", default="connect-status")
@@ -45,7 +48,18 @@ OUTCOME_TOPIC = env.str("OUTCOME_TOPIC", default="connect-outcomes")
 OBSERVED_SETTLE_S = env.float("OBSERVED_SETTLE_S", default=60.0)
 CONFIG_TOPIC = env.str("CONFIG_TOPIC", default="connect-configs")
 OFFSET_TOPIC = env.str("OFFSET_TOPIC", default="connect-offsets")
-DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=[r".*[.-]dlq$"])
+DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=topic_names.DEAD_LETTER_TOPICS)
+# Such a topic is indexed once most of its newest records are dead letters.
+DLQ_TOPIC_CANDIDATES: list[str] = env.list("DLQ_TOPIC_CANDIDATES", default=topic_names.CANDIDATE_TOPICS)
+
+# Schema registries by name: `cluster`, `url`, `ca_file`, `auth` (none, basic, bearer, oauth), `user`, `secret`,
+# `token_url`, `scope`. A cluster has at most one. `secret` names an entry of SCHEMA_REGISTRY_SECRETS, which holds the
+# addresses to which it may be sent.
+SCHEMA_REGISTRIES = environment.json_object("SCHEMA_REGISTRIES", '{"shop": {"cluster": "local", "url": "https://…"}}')
+SCHEMA_REGISTRY_SECRETS = environment.json_object(
+    "SCHEMA_REGISTRY_SECRETS", '{"shop": {"addresses": ["https://…"], "file": "/run/secrets/…"}}'
+)
+SCHEMA_REGISTRY_TIMEOUT_S = environment.positive("SCHEMA_REGISTRY_TIMEOUT_S", default=3.0)
 
 # Origin topics from which pointers and the neighbours of dead letters are read, by dead letter
 # topic. Without an entry, every topic may be read except internal topics, the engine's own topics and
@@ -56,6 +70,9 @@ POINTER_TOPICS = environment.pointer_topics()
 # except internal topics. A name lifts what an internal topic's ending says, but never the protection of
 # Kafka's and Connect's stores.
 BROWSE_TOPICS: list[str] = environment.patterns("BROWSE_TOPICS", env.list("BROWSE_TOPICS", default=[]))
+
+# Failures of different connectors, or of records of different origin topics, have groups of their own.
+GROUPS_BY_ORIGIN = env.bool("GROUPS_BY_ORIGIN", default=True)
 
 # Dead letters that failed earlier are deleted, except those that a replay or a draft refers to. 0
 # keeps all.
@@ -101,7 +118,9 @@ INSTALLED_APPS = [
     "dlqadmin.connectors",
     "dlqadmin.topics",
     "dlqadmin.exports",
+    "dlqadmin.dialects",
     "dlqadmin.deadletters",
+    "dlqadmin.schemas",
     "dlqadmin.accounts",
     "dlqadmin.audit",
 ]
@@ -303,5 +322,5 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
+    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}},
 }

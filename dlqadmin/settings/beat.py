@@ -13,6 +13,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3.0,
         "options": {"expires": 3.0},
     },
+    "add-recognised-topics": {
+        "task": "dlqadmin.deadletters.tasks.add_recognised_topics",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "sweep-disposals": {
         "task": "dlqadmin.replays.disposals.tasks.sweep_disposals",
         "schedule": 15.0,
@@ -47,6 +52,16 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "dlqadmin.deadletters.tasks.prune_dead_letters",
         "schedule": 600.0,
         "options": {"expires": 600.0},
+    },
+    "reread-topics": {
+        "task": "dlqadmin.deadletters.tasks.reread_topics",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
+    },
+    "decode-values": {
+        "task": "dlqadmin.deadletters.tasks.decode_values",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
     },
     "compact-work": {
         "task": "dlqadmin.deadletters.tasks.compact_work",

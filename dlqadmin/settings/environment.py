@@ -102,17 +102,17 @@ def client_security() -> dict[str, str]:
     return {name.removeprefix("KAFKA_").lower().replace("_", "."): value for name, value in given.items()}
 
 
-def other_clusters() -> dict[str, Any]:
-    """Return the other clusters by name, with their client options. `dlqadmin.clusters` validates the options."""
+def json_object(name: str, example: str) -> dict[str, Any]:
+    """Return a JSON object, empty by default. Raises ImproperlyConfigured, whose message does not show the value."""
     try:
-        found = json.loads(env.str("OTHER_CLUSTERS", default="") or "{}")
+        found = json.loads(env.str(name, default="") or "{}")
     except ValueError as error:  # the error is not chained, because it would show the options
         fault = str(error)
     else:
         if isinstance(found, dict):
             return found
         fault = "it is not an object"
-    raise ImproperlyConfigured(f'OTHER_CLUSTERS must be JSON like {{"name": {{"bootstrap.servers": "…"}}}}: {fault}')
+    raise ImproperlyConfigured(f"{name} must be JSON like {example}: {fault}")
 
 
 def pointer_topics() -> dict[str, list[str]]:

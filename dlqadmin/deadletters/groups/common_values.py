@@ -15,6 +15,7 @@ from dlqadmin.deadletters.groups.fingerprint_counts import by_fingerprint
 from dlqadmin.deadletters.groups.samples import SampledLetter, newest
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.search.member_paths import write_step
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.rest.documents import Document
 
@@ -77,7 +78,7 @@ class FeatureCounts:
     def add_missing(self, members: Iterable[tuple[str, str]]) -> None:
         """Count how often an object lacks each of these members."""
         for path, name in members:
-            self.features[f"{path}.{name}", MISSING] = self.objects[path] - self.members[path, name]
+            self.features[f"{path}.{write_step(name)}", MISSING] = self.objects[path] - self.members[path, name]
 
     def _walk(self, path: str, document: Mapping[str, Any], depth: int = 1) -> None:
         self.objects[path] += 1
@@ -85,9 +86,9 @@ class FeatureCounts:
             self.members[path, name] += 1
             if isinstance(value, dict):
                 if depth < MAX_DEPTH:
-                    self._walk(f"{path}.{name}", value, depth + 1)
+                    self._walk(f"{path}.{write_step(name)}", value, depth + 1)
             elif (text := _json_scalar(value)) is not None:
-                self.features[f"{path}.{name}", text] += 1
+                self.features[f"{path}.{write_step(name)}", text] += 1
 
 
 def common(fingerprints: Iterable[int], start: datetime, end: datetime, reader: PayloadReader) -> CommonTraits:

@@ -88,6 +88,8 @@ def _fingerprint(row: Fingerprint, events: int) -> FingerprintDocument:
         message=row.message,
         holes=[HoleDocument(**hole) for hole in row.holes],
         frame=row.frame,
+        name=row.name,
+        origin=row.origin,
         events=events,
     )
 

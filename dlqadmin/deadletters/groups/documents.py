@@ -32,6 +32,7 @@ class MuteDocument(Document):
 class GroupDocument(Document):
     """A group with its counts in a time range.
 
+    - `origin` is the connector or origin topic whose failures it has, and empty if groups do not tell them apart.
     - `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
     - `work` counts all of its dead letters in the index, whatever the time range and the filters.
     - `all_closed` is true if no work is left and records passed, so that the group can be resolved.
@@ -42,6 +43,7 @@ class GroupDocument(Document):
     exception_class: str
     stage: str
     message: str
+    origin: str
     fingerprint_count: int
     state: GroupState
     mute: MuteDocument | None
@@ -73,7 +75,12 @@ class TabCounts(Document):
 
 
 class GroupPage(Document):
-    """Groups, and the number of groups on each tab."""
+    """Groups, and the number of groups on each tab.
+
+    `of` is the number of matching dead letters that were looked at, and null if counters answered. Without
+    `exact` there may be more groups, and counts are lower bounds. `partial` is true if a time limit ended the
+    search.
+    """
 
     results: list[GroupDocument]
     next: str | None
@@ -81,6 +88,8 @@ class GroupPage(Document):
     total_records: int
     took_ms: int
     exact: bool
+    of: int | None
+    partial: bool
 
 
 class HoleDocument(Document):
@@ -100,6 +109,8 @@ class FingerprintDocument(Document):
     message: str
     holes: list[HoleDocument]
     frame: str
+    name: str
+    origin: str
     events: int
 
 

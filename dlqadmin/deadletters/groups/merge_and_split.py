@@ -8,6 +8,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from dlqadmin.deadletters.group_states import DECIDED
 from dlqadmin.deadletters.groups.triage import lock_groups, record_action, text_with_reason
 from dlqadmin.deadletters.index.column_values import clean
 from dlqadmin.deadletters.index.group_links import lock_links, time_span
@@ -16,17 +17,6 @@ from dlqadmin.deadletters.models import Fingerprint, Group, Regrouping, Regroupi
 from dlqadmin.rest.problems import ParameterError, StateConflict
 
 MERGE, SPLIT = Regrouping.Kind.MERGE, Regrouping.Kind.SPLIT
-# The fields that record people's decisions about a group.
-DECIDED = (
-    "status",
-    "resolved_at",
-    "regressed_at",
-    "muted_at",
-    "mute_until",
-    "mute_count",
-    "mute_rate",
-    "muted_events",
-)
 
 
 def merge(into: int, others: Collection[int], actor: User, reason: str, now: datetime) -> Regrouping:
@@ -185,7 +175,7 @@ def _new_group(fingerprints: Sequence[int], like: Group) -> Group:
     row = Fingerprint.objects.get(pk=fingerprints[0])
     first, last = time_span(fingerprints) or (like.first_seen, like.last_seen)
     return Group.objects.create(
-        title=clean(title(row.exception_class, row.message), 200),
+        title=clean(title(row.exception_class, row.message, row.reason), 200),
         first_seen=first,
         last_seen=last,
         owner_id=like.owner_id,

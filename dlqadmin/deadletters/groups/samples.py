@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 import msgspec
-from django.db.models import Case, F, When
+from django.db.models import BinaryField, Case, When
+from django.db.models.functions import Coalesce
 
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
@@ -61,7 +62,8 @@ def newest(counts: Mapping[int, int], start: datetime, end: datetime, deadline: 
 
 
 def _read(ids: list[int]) -> list[SampledLetter]:
-    small = Case(When(value_size__lte=MAX_VALUE_BYTES, then=F("body__value")))
+    value = Coalesce("decoded__json", "body__value")
+    small = Case(When(value_size__lte=MAX_VALUE_BYTES, then=value), output_field=BinaryField())
     found = DeadLetter.objects.filter(pk__in=ids).values_list(
         "topic",
         "origin_topic",

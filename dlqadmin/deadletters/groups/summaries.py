@@ -16,10 +16,14 @@ from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
 from dlqadmin.deadletters.search import work_counts
+from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.documents import WorkCounts
+from dlqadmin.deadletters.search.fields import COUNTED
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import MS
+from dlqadmin.deadletters.search.queries import WINDOW
+from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.rest.times import iso, iso_or_none
 
 DAY = timedelta(days=1)
@@ -34,10 +38,43 @@ class GroupSummary(msgspec.Struct):
     exception_class: str
     stage: str
     message: str
+    origin: str
     state: GroupState
     events: int
     connectors: list[str]
     topics: list[str]
+
+
+class MatchingCells(msgspec.Struct, frozen=True):
+    """Counts of matching dead letters.
+
+    `of` is the number of dead letters that were looked at, and None if counters answered.
+    """
+
+    cells: Mapping[CounterCell, int]
+    exact: bool = True
+    of: int | None = None
+    partial: bool = False
+
+
+def matching_cells(filters: Filters) -> MatchingCells:
+    """Count matching dead letters: by the counters if they can, else the newest 10 000."""
+    if filters.counted:
+        return MatchingCells(cells(filters))
+    window = tally(filters, ("fingerprint_id", "topic", "connector"), WINDOW, TimeBudget())
+    found = {CounterCell(*cell): n for cell, n in window.counts.items()}
+    return MatchingCells(found, window.complete, sum(found.values()), window.partial)
+
+
+def counted_only(filters: Filters) -> Filters:
+    """Return the filters that counters can evaluate. They match whole groups where the others match records."""
+    if filters.counted:
+        return filters
+    include, exclude = (
+        {name: values for name, values in side.items() if name in COUNTED}
+        for side in (filters.include, filters.exclude)
+    )
+    return Filters(filters.start, filters.end, include, exclude)
 
 
 def summaries(filters: Filters, now: datetime) -> list[GroupSummary]:
@@ -67,9 +104,7 @@ def summarise(found: Mapping[CounterCell, int], now: datetime) -> list[GroupSumm
         row = rows.get(group.pk)
         if row is None:
             word = state(group, now, *recent.get(group.pk, (0, 0)))
-            row = rows[group.pk] = GroupSummary(
-                group, fingerprint.exception_class, fingerprint.stage, fingerprint.message, word, 0, [], []
-            )
+            row = rows[group.pk] = GroupSummary(group, *_described(fingerprint), word, 0, [], [])
         row.events += n
         if cell.connector and cell.connector not in row.connectors:
             row.connectors.append(cell.connector)
@@ -133,6 +168,7 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
             exception_class=row.exception_class,
             stage=row.stage,
             message=row.message,
+            origin=row.origin,
             fingerprint_count=fingerprints[row.group.pk],
             state=row.state,
             mute=_mute(row.group) if row.state == "muted" else None,
@@ -170,9 +206,13 @@ def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:
     if not rows:
         fingerprint = group.fingerprints.order_by("pk").first()
         recent = _recent_counts({row.pk: row for row in group.fingerprints.all()}, now)
-        why = (fingerprint.exception_class, fingerprint.stage, fingerprint.message) if fingerprint else ("", "", "")
+        why = _described(fingerprint) if fingerprint else ("", "", "", "")
         rows = [GroupSummary(group, *why, state(group, now, *recent.get(group.pk, (0, 0))), 0, [], [])]
     return documents(rows, own, now)[0]
+
+
+def _described(row: Fingerprint) -> tuple[str, str, str, str]:
+    return row.exception_class, row.stage, row.message, row.origin
 
 
 def _recent_counts(known: dict[int, Fingerprint], now: datetime) -> dict[int, tuple[int, int]]:

@@ -17,13 +17,18 @@ from dlqadmin.deadletters.groups.documents import CommonDocument, GroupDetail, G
 from dlqadmin.deadletters.index.group_links import current_groups
 from dlqadmin.deadletters.models import Group
 from dlqadmin.deadletters.payloads import reader_of
-from dlqadmin.deadletters.search.fields import COUNTED
 from dlqadmin.deadletters.search.filters import parse_filters
-from dlqadmin.deadletters.search.list_views import FILTERS, PAGING, TIME, took_ms
+from dlqadmin.deadletters.search.list_views import (
+    FILTERS,
+    PAGING,
+    QUERY_ID,
+    TIME,
+    audit_search,
+    cancellable_query,
+    took_ms,
+)
 from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
 from dlqadmin.rest.problems import ParameterError
-
-COUNTED_FILTERS = [row for row in FILTERS if row.name.removeprefix("not_") in ("from", "to", *COUNTED)]
 
 
 class GroupList(APIView):
@@ -32,20 +37,24 @@ class GroupList(APIView):
     @extend_schema(
         operation_id="groups_list",
         parameters=[
-            *COUNTED_FILTERS,
+            *FILTERS,
             OpenApiParameter("status", str, enum=list(TABS), description="The tab. Without it, all groups are listed."),
             OpenApiParameter("sort", str, enum=list(summaries.SORTS)),
             *PAGING,
+            QUERY_ID,
         ],
         responses=GroupPage,
     )
     def get(self, request: Request) -> Response:
-        """Return the groups with events in the time range. Counts are exact."""
+        """Return the groups with matching dead letters in the time range.
+
+        Counters count filters by topic, connector, stage, exception and group exactly. For other filters,
+        `events` counts the newest 10 000 matching dead letters, and the other counts are those of the whole
+        group.
+        """
         started, now, params = time.perf_counter(), timezone.now(), request.query_params
-        filters = parse_filters(params, reader_of(request.user))
-        if not filters.counted:
-            beyond = sorted(filters.names - set(COUNTED))
-            raise ParameterError(beyond[0], "is not a filter of groups")
+        reader = reader_of(request.user)
+        filters = parse_filters(params, reader, probing=True)
         tab, sort = params.get("status"), params.get("sort") or "last_seen"
         if tab and tab not in TABS:
             raise ParameterError("status", f"must be one of {', '.join(TABS)}")
@@ -53,17 +62,22 @@ class GroupList(APIView):
             raise ParameterError("sort", f"must be one of {', '.join(summaries.SORTS)}")
         place = decode_cursor(params.get("cursor"), int)
         first, limit = max(0, int(place[0])) if place else 0, parse_limit(params.get("limit"), default=50)
-        every = summaries.summaries(filters, now)
+        audit_search(reader, request, filters, "groups")
+        with cancellable_query(request):
+            found = summaries.matching_cells(filters)
+        every = summaries.summarise(found.cells, now)
         rows = summaries.sort_summaries([row for row in every if not tab or row.state in TABS[tab]], sort)
         shown = rows[first : first + limit]
         return Response(
             GroupPage(
-                results=summaries.documents(shown, filters, now),
+                results=summaries.documents(shown, summaries.counted_only(filters), now),
                 next=encode_cursor([first + limit]) if first + limit < len(rows) else None,
                 counts=summaries.tab_counts(every),
                 total_records=sum(row.events for row in rows),
                 took_ms=took_ms(started),
-                exact=True,
+                exact=found.exact,
+                of=found.of,
+                partial=found.partial,
             )
         )
 

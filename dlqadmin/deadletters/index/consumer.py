@@ -17,6 +17,7 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import word_index
+from dlqadmin.deadletters.index.active_mappings import load_active_mappings
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
@@ -83,6 +84,7 @@ class Indexer:
         self._group = group
         self._cluster = cluster
         self._followed = followed
+        self._mappings = load_active_mappings()
         self.is_outdated = False  # the consumer has not subscribed to the topics that are followed now
         self._most = FIRST_BATCH
         self._noted = 0.0
@@ -105,6 +107,7 @@ class Indexer:
                     self.is_outdated = self._followed != followed_topics()
                     if self.is_outdated:
                         break
+                    self._mappings = load_active_mappings()
                     self._behind = self.note(read)
                     # A member without partitions must end too, but only after the group had time to assign
                     # some.
@@ -125,7 +128,9 @@ class Indexer:
             self._most = max(2, min(MOST, BATCH_BYTES // (mean + 1)))
         assigned, positions = self._consumer.assignment(), self._consumer.positions()
         now = timezone.now()
-        return PolledBatch(resolve([parse_message(message, now) for message in messages]), assigned, positions)
+        return PolledBatch(
+            resolve([parse_message(message, now, self._mappings) for message in messages]), assigned, positions
+        )
 
     def index(self, items: Sequence[ParsedMessage]) -> int:
         """Index a batch, then commit its offsets. The order ensures that no record is lost."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from dlqadmin.deadletters.dialects.facts import GROUP_HEADER, last, number, text
 from dlqadmin.deadletters.group_states import HOUR
 from dlqadmin.deadletters.index.bulk_insert import BulkTable
 from dlqadmin.deadletters.index.column_values import (
@@ -21,7 +20,8 @@ from dlqadmin.deadletters.index.column_values import (
     pack_headers,
 )
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
-from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, DeadLetterBody, Group, Trace
+from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, DeadLetterBody, Group, QueuedDecoding, Trace
+from engine.dialects.facts import last, number, text
 from engine.record.replay import ATTEMPT, ITEM
 
 MAX_ITEM = 60  # our item ids are shorter; anything longer is from another tool
@@ -37,6 +37,7 @@ LETTERS = BulkTable(
         "partition": "int4",
         "offset": "int8",
         "failed_at": "timestamptz",
+        "time_source": "text",
         "first_failure_at": "timestamptz",
         "elapsed_ms": "int8",
         "attempt": "int4",
@@ -74,6 +75,9 @@ BODIES = BulkTable(
         "refused": "text",
     },
 )
+DECODINGS = BulkTable(
+    QueuedDecoding, {"dead_letter_id": "int8", "due_at": "timestamptz", "tries": "int4", "reason": "text"}
+)
 TRACES = BulkTable(Trace, {"digest": "text", "text": "text"})
 GROUPS = BulkTable(Group, {"id": "int8", "first_seen": "timestamptz", "last_seen": "timestamptz"})
 CELL = {"fingerprint_id": "int8", "cluster": "text", "topic": "text", "connector": "text", "n": "int8"}
@@ -92,12 +96,13 @@ def letter(item: ParsedMessage) -> tuple[Any, ...]:
         message.partition,
         message.offset,
         item.failed_at,
+        item.time_source,
         moment(facts.first_failure_at),
         bounded(facts.elapsed_ms),
         bounded(facts.attempt, MAX_INT),
         item.connector,
         clean(facts.task_id, 220),
-        _consumer_group(item),
+        clean(facts.group, 255) or None,
         clean(origin.topic, 249) if origin else "",
         bounded(origin.partition, MAX_INT) if origin else None,
         bounded(origin.offset) if origin else None,
@@ -146,15 +151,6 @@ def days(hourly: Mapping[Cell, int]) -> Counter[Cell]:
 def counts(cells: Mapping[Cell, int]) -> list[tuple[Any, ...]]:
     """Return rows of HOURS or DAYS, without those that change nothing."""
     return [(*cell, n) for cell, n in sorted(cells.items()) if n]
-
-
-def _consumer_group(item: ParsedMessage) -> str | None:
-    """Return the consumer group that the dead letter names, or None.
-
-    The engine and Kafka Connect copy the headers of the failed record, so theirs would name the group of an
-    earlier failure.
-    """
-    return None if item.facts.readable else clean(text(last(item.message.headers, GROUP_HEADER)), 255) or None
 
 
 def _replay_headers(prepared: ParsedMessage) -> tuple[str | None, int | None]:

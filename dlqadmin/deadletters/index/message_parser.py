@@ -7,28 +7,33 @@ from datetime import datetime
 from functools import lru_cache
 
 import msgspec
+from django.conf import settings
 
-from dlqadmin.deadletters import dialects
-from dlqadmin.deadletters.dialects.facts import Origin
-from dlqadmin.deadletters.dialects.stack_traces import cached_first_frame, split
 from dlqadmin.deadletters.index import letter_rows
+from dlqadmin.deadletters.index.active_mappings import NO_MAPPINGS, ActiveMappings
 from dlqadmin.deadletters.index.column_values import clean, moment
 from dlqadmin.deadletters.index.fingerprint import MAX_MESSAGE, fingerprint
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage, ParsedTrace
+from dlqadmin.deadletters.models import TimeSource
+from engine.dialects import unreadable
+from engine.dialects.facts import DeadLetterFacts, Origin
+from engine.dialects.stack_traces import cached_first_frame, outer_exceptions, split
 from engine.record.record import RawRecord
 
 MAX_TRACE = 200_000
+MAX_OUTER = 10  # exceptions around the root cause
 MAX_REFUSED = 500
 REMEMBERED_FRAMES = 16_000  # characters; longer frames are not cached
 
 
-def parse_message(message: RawRecord, now: datetime) -> ParsedMessage:
+def parse_message(message: RawRecord, now: datetime, mappings: ActiveMappings = NO_MAPPINGS) -> ParsedMessage:
     """Read and fingerprint a message. Never raises: an unreadable message is stored as such."""
     try:
-        facts = dialects.read_for_index(message)
+        facts = mappings.read_for_index(message)
         trace = _read_trace(facts.trace)
     except Exception:  # noqa: BLE001, one odd message must not stop the index
-        facts, trace = dialects.unreadable.read(message), ParsedTrace()
+        facts, trace = unreadable.read(message), ParsedTrace()
+    failed_at, time_source = failure_time(facts, message, now)
     return _with_rows(
         ParsedMessage(
             message=message,
@@ -38,8 +43,11 @@ def parse_message(message: RawRecord, now: datetime) -> ParsedMessage:
                 clean(facts.stage, 40) or "UNKNOWN",
                 clean(facts.root_message, MAX_MESSAGE),
                 trace.place,
+                outer_exceptions(trace.heads)[:MAX_OUTER],
+                _group_origin(message, facts) if settings.GROUPS_BY_ORIGIN else "",
             ),
-            failed_at=moment(facts.failed_at) or moment(message.timestamp) or now,
+            failed_at=failed_at,
+            time_source=time_source,
             connector=clean(facts.connector, 200),
             trace=trace,
             original="embedded" if facts.complete else "unknown",
@@ -47,6 +55,20 @@ def parse_message(message: RawRecord, now: datetime) -> ParsedMessage:
             value=facts.value,
         )
     )
+
+
+def failure_time(facts: DeadLetterFacts, message: RawRecord, now: datetime) -> tuple[datetime, TimeSource]:
+    """Return when the record failed, and the clock that tells it.
+
+    A create time that the writer copied from the failed record is no such clock. Then only an upper bound is known:
+    the time of indexing.
+    """
+    if stated := moment(facts.failed_at):
+        return stated, TimeSource.WRITER
+    appended = message.timestamp_type == "LOG_APPEND_TIME"
+    if (appended or not facts.copies_timestamp) and (written := moment(message.timestamp)):
+        return written, TimeSource.APPEND if appended else TimeSource.CREATE
+    return now, TimeSource.INDEX
 
 
 def with_original(prepared: ParsedMessage, record: RawRecord | None) -> ParsedMessage:
@@ -58,6 +80,11 @@ def with_original(prepared: ParsedMessage, record: RawRecord | None) -> ParsedMe
             prepared, original="fetched", key=record.key, value=record.value, original_headers=record.headers
         )
     )
+
+
+def with_time(prepared: ParsedMessage, failed_at: datetime) -> ParsedMessage:
+    """Return the message with another time of the failure, from the same source."""
+    return _with_rows(msgspec.structs.replace(prepared, failed_at=failed_at))
 
 
 def without_original(prepared: ParsedMessage, why: str) -> ParsedMessage:
@@ -94,6 +121,11 @@ def _read_trace(text: str) -> ParsedTrace:
     frame = cached_first_frame(text)
     digest = _remembered_digest(frames) if len(frames) <= REMEMBERED_FRAMES else _digest(frames)
     return ParsedTrace(heads, frames, digest, clean(f"{frame.file}:{frame.function}", 300) if frame else "")
+
+
+def _group_origin(message: RawRecord, facts: DeadLetterFacts) -> str:
+    """Return whose failures these are: of a connector, else of who reads the origin topic, else of the topic."""
+    return clean(facts.connector, 200) or clean(facts.origin.topic if facts.origin else "", 249) or message.topic
 
 
 def _digest(frames: str) -> str:

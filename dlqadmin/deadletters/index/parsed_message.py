@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
 from dlqadmin.deadletters.index.fingerprint import ComputedFingerprint
+from dlqadmin.deadletters.models import TimeSource
+from engine.dialects.facts import DeadLetterFacts
 from engine.record.record import Headers, RawRecord
 
 
-class ParsedTrace(msgspec.Struct, frozen=True):
+class ParsedTrace(msgspec.Struct, frozen=True, gc=False):
     """A stack trace in the two parts of `stack_traces.split`, with a digest and a frame.
 
     `digest` is the digest of `frames`. `place` is the frame that distinguishes failures, as `file:function`.
@@ -25,7 +26,7 @@ class ParsedTrace(msgspec.Struct, frozen=True):
     place: str = ""
 
 
-class ParsedMessage(msgspec.Struct, frozen=True):
+class ParsedMessage(msgspec.Struct, frozen=True, gc=False):
     """One parsed message. `original` tells the source of key and value.
 
     - `refused` says why they were not fetched, if that is forbidden.
@@ -38,6 +39,7 @@ class ParsedMessage(msgspec.Struct, frozen=True):
     facts: DeadLetterFacts
     fingerprint: ComputedFingerprint
     failed_at: datetime
+    time_source: TimeSource
     connector: str
     trace: ParsedTrace
     original: str

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+import msgspec
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, close_old_connections, connection, transaction
 from django.db.models import Q
@@ -14,13 +15,14 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.index import letter_rows, writer
+from dlqadmin.deadletters.index.active_mappings import load_active_mappings
 from dlqadmin.deadletters.index.consumer import BATCH_BYTES
-from dlqadmin.deadletters.index.message_parser import parse_message
+from dlqadmin.deadletters.index.message_parser import parse_message, with_time
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
 from dlqadmin.deadletters.index.removal import lock_free, remove, remove_unused_traces
 from dlqadmin.deadletters.index.retention import is_forgotten
-from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models import DeadLetter, TimeSource
 from engine.record.record import RawRecord
 
 SLICE = 500
@@ -30,8 +32,25 @@ TRIES, RETRY_S = 5, 1.0
 log = logging.getLogger(__name__)
 
 
+class RewrittenSlice(msgspec.Struct, frozen=True):
+    """Records of one partition that were read again. `next_offset` follows the last of them."""
+
+    partition: int
+    next_offset: int
+    read: int
+    written: int
+
+
 def reindex(topic: str) -> int:
     """Rewrite every dead letter that the topic still contains; return their number.
+
+    See `rewrite_slices`.
+    """
+    return sum(part.written for part in rewrite_slices(topic))
+
+
+def rewrite_slices(topic: str, partition: int = 0, offset: int = 0) -> Iterator[RewrittenSlice]:
+    """Rewrite the dead letters that the topic still contains, slice by slice, from this position on.
 
     - The old row is replaced in one transaction, so a kill neither loses nor duplicates a row.
     - The indexer may run meanwhile.
@@ -41,13 +60,15 @@ def reindex(topic: str) -> int:
 
     Raises BrokerUnavailable or OperationalError.
     """
-    written = 0
-    for partition in range(topics.partitions(topic) or 0):
-        records = topics.read_to_end(topic, partition, 0, LONGEST_S, whole=True)
+    mappings = load_active_mappings()
+    for number in range(partition, topics.partitions(topic) or 0):
+        start = offset if number == partition else 0
+        records = topics.read_to_end(topic, number, start, LONGEST_S, whole=True)
         for messages in _slices(records):
             now = timezone.now()
-            written += _rewrite_with_retries(resolve([parse_message(message, now) for message in messages]))
-    return written
+            batch = resolve([parse_message(message, now, mappings) for message in messages])
+            written = _rewrite_with_retries(batch)
+            yield RewrittenSlice(number, messages[-1].offset + 1, len(messages), written)
 
 
 def rewrite(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> int:
@@ -56,7 +77,9 @@ def rewrite(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> int:
     with transaction.atomic():
         writer.lock_positions(kept, cluster, now)
         found = _remove_unreferenced(kept, cluster)
-        written = writer.write(kept, cluster, now, _removed_rows(found))
+        by_place = {(row.topic, row.partition, row.offset): row for row in found}
+        seen = [_first_seen(item, by_place.get(writer.coordinates(item))) for item in kept]
+        written = writer.write(seen, cluster, now, _removed_rows(found))
         remove_unused_traces(found)
     return written
 
@@ -86,6 +109,13 @@ def _remove_unreferenced(batch: Iterable[ParsedMessage], cluster: str) -> list[D
     found = lock_free(DeadLetter.objects.filter(wanted, cluster=cluster))
     remove([row.pk for row in found])
     return found
+
+
+def _first_seen(item: ParsedMessage, row: DeadLetter | None) -> ParsedMessage:
+    """Return the item with the time at which it was first indexed, if no other time is known."""
+    if row is None or item.time_source != TimeSource.INDEX:
+        return item
+    return with_time(item, row.failed_at if row.time_source == TimeSource.INDEX else row.indexed_at)
 
 
 def _removed_rows(found: Iterable[DeadLetter]) -> writer.RemovedRows:

@@ -9,9 +9,18 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import Exists, ForeignObjectRel, OuterRef, QuerySet
 
-from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, DeadLetterText, ReplayMark, Trace
+from dlqadmin.deadletters.models import (
+    DeadLetter,
+    DeadLetterBody,
+    DeadLetterText,
+    DecodedValue,
+    QueuedDecoding,
+    ReplayMark,
+    Trace,
+)
 
-PARTS = (DeadLetterBody, DeadLetterText, ReplayMark)
+DELETED = (DeadLetterBody, DeadLetterText, DecodedValue, QueuedDecoding)
+PARTS = (*DELETED, ReplayMark)
 
 
 def free(rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
@@ -38,7 +47,7 @@ def remove(ids: Sequence[int]) -> int:
 
     A trigger deletes their marks. It counts them as removed by their work state.
     """
-    for table in (DeadLetterBody, DeadLetterText):
+    for table in DELETED:
         table._default_manager.filter(pk__in=ids).delete()
     _, deleted = DeadLetter.objects.filter(pk__in=ids).delete()
     return deleted.get(DeadLetter._meta.label, 0)

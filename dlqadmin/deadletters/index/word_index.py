@@ -15,7 +15,7 @@ from datetime import datetime
 import msgspec
 from django.db import IntegrityError, transaction
 from django.db.models import BinaryField, Max, Min, QuerySet, Sum
-from django.db.models.functions import Substr
+from django.db.models.functions import Coalesce, Substr
 
 from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.deadletters.index.words import document, words_of
@@ -104,7 +104,7 @@ def text_backlog() -> TextBacklog:
 def text_rows(letters: QuerySet[DeadLetter]) -> Iterator[tuple[int, str]]:
     """Yield the rows of TEXTS of those dead letters that have none yet."""
     # Cut in SQL, so that a value of several megabytes does not cross the connection for its first words.
-    start = Substr("body__value", 1, VALUE_BYTES, output_field=BinaryField())
+    start = Substr(Coalesce("decoded__json", "body__value"), 1, VALUE_BYTES, output_field=BinaryField())
     rows = letters.filter(text__isnull=True).order_by("pk")
     for pk, value, *texts in rows.values_list("pk", start, "message", "fingerprint__exception_class", "key_text"):
         yield pk, document(words_of(" ".join([*(text or "" for text in texts), _text_prefix(value)])))

@@ -12,14 +12,15 @@ from django.db.models import Q
 from django.utils import timezone
 
 from dlqadmin.deadletters.group_states import HOUR
-from dlqadmin.deadletters.index import letter_rows, watermark, word_index
+from dlqadmin.deadletters.index import carried_groups, letter_rows, watermark, word_index
 from dlqadmin.deadletters.index.bulk_insert import bulk
 from dlqadmin.deadletters.index.column_values import EPOCH, clean, moment
+from dlqadmin.deadletters.index.fingerprint import ComputedFingerprint
 from dlqadmin.deadletters.index.group_links import lock_links
 from dlqadmin.deadletters.index.group_titles import title
 from dlqadmin.deadletters.index.mutes import unmute
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
-from dlqadmin.deadletters.index.retention import is_forgotten
+from dlqadmin.deadletters.index.retention import horizon, is_forgotten
 from dlqadmin.deadletters.models import (
     CountDay,
     CountHour,
@@ -29,9 +30,11 @@ from dlqadmin.deadletters.models import (
     GroupActivity,
     GroupStatus,
     IndexPosition,
+    TimeSource,
     WorkChange,
     WorkState,
 )
+from engine.schemas.framing import frame_of
 
 Coordinates = tuple[str, int, int]
 
@@ -57,9 +60,10 @@ def write(batch: Sequence[ParsedMessage], cluster: str, now: datetime, removed: 
         return 0
     with transaction.atomic():
         positions = lock_positions(batch, cluster, now)
-        fresh = _new_messages([item for item in batch if not _was_forgotten(item, positions, now)], cluster)
+        wanted = [item for item in batch if not _was_forgotten(item, positions, removed, now)]
+        fresh = _new_messages(wanted, cluster)
         if fresh:
-            fingerprints = _fingerprints(fresh)
+            fingerprints = _fingerprints(fresh, now)
             hours = _insert(fresh, cluster, fingerprints, now)
             hours.subtract(removed.hours)
             _update_counters(hours)
@@ -116,10 +120,20 @@ def _lock_rows(
     return {(row.topic, row.partition): row for row in rows}
 
 
-def _was_forgotten(item: ParsedMessage, positions: Mapping[tuple[str, int], int], now: datetime) -> bool:
-    """Return whether it was indexed and counted before, and is too old to be indexed again."""
+def _was_forgotten(
+    item: ParsedMessage, positions: Mapping[tuple[str, int], int], removed: RemovedRows, now: datetime
+) -> bool:
+    """Return whether it was indexed and counted before, and is too old to be indexed again.
+
+    If only the time of indexing is known, the age of a removed row is unknown. Then its absence tells that it was
+    too old; an existing row is never written again.
+    """
     topic, partition, offset = coordinates(item)
-    return offset < positions[topic, partition] and is_forgotten(item.failed_at, now)
+    if offset >= positions[topic, partition]:
+        return False
+    if item.time_source == TimeSource.INDEX:
+        return horizon(now) is not None and coordinates(item) not in removed.places
+    return is_forgotten(item.failed_at, now)
 
 
 def _update_counters(hours: Mapping[letter_rows.Cell, int]) -> None:
@@ -171,7 +185,7 @@ def _new_messages(batch: Sequence[ParsedMessage], cluster: str) -> list[ParsedMe
     return list(reversed(wanted.values()))
 
 
-def _fingerprints(fresh: Sequence[ParsedMessage]) -> dict[str, int]:
+def _fingerprints(fresh: Sequence[ParsedMessage], now: datetime) -> dict[str, int]:
     """Return the fingerprints' ids by digest; create unknown fingerprints."""
     first: dict[str, ParsedMessage] = {}
     for item in fresh:
@@ -179,34 +193,52 @@ def _fingerprints(fresh: Sequence[ParsedMessage]) -> dict[str, int]:
         if item.failed_at < earlier.failed_at:
             first[item.fingerprint.digest] = item
     known = dict(Fingerprint.objects.filter(digest__in=first).values_list("digest", "pk"))
-    # Sorted: two writers that create the same fingerprints wait for each other in one order.
-    for digest in sorted(first.keys() - known.keys()):
-        known[digest] = _new_fingerprint(first[digest]).pk
+    new = {digest: item for digest, item in first.items() if digest not in known}
+    former = carried_groups.lock_former_groups(new, known.values()) if new else {}
+    # Sorted: two writers that create the same fingerprints wait for each other in one order. The most frequent of
+    # those that continue one group does so; its lock already makes other writers wait.
+    sizes = Counter(item.fingerprint.digest for item in fresh)
+    for digest in sorted(new, key=lambda digest: (digest in former, -sizes[digest] if digest in former else 0, digest)):
+        known[digest] = _new_fingerprint(new[digest], former.get(digest), now).pk
     return known
 
 
-def _new_fingerprint(item: ParsedMessage) -> Fingerprint:
-    """Create a fingerprint with its own group, or return the one that another writer created."""
+def _new_fingerprint(item: ParsedMessage, former: int | None, now: datetime) -> Fingerprint:
+    """Create a fingerprint in its former group or a new one, or return the one that another writer created."""
     why = item.fingerprint
+    name = clean(title(why.exception_class, why.message, why.reason), 200)
     try:
         with transaction.atomic():
-            group = Group.objects.create(
-                title=clean(title(why.exception_class, why.message), 200),
-                first_seen=item.failed_at,
-                last_seen=item.failed_at,
-            )
-            return Fingerprint.objects.create(
-                digest=why.digest,
-                group=group,
-                exception_class=why.exception_class,
-                stage=why.stage,
-                message=why.message,
-                frame=why.frame,
-                holes=[{"name": hole.name, "example": hole.example} for hole in why.holes],
-            )
+            if former is None:
+                return _fingerprint_in(
+                    Group.objects.create(title=name, first_seen=item.failed_at, last_seen=item.failed_at), why
+                )
+            group = Group.objects.get(pk=former)
+            if carried_groups.continues_whole(group, why):
+                carried_groups.rename(group, name, now)
+                return _fingerprint_in(group, why)
+            apart = carried_groups.split_off(group, name)
+            row = _fingerprint_in(apart, why)
+            carried_groups.record_split(group, apart, row, now)
+            return row
     except IntegrityError:
         # Another writer committed this digest first. The savepoint also rolled back the empty group made for it.
         return Fingerprint.objects.get(digest=why.digest)
+
+
+def _fingerprint_in(group: Group, why: ComputedFingerprint) -> Fingerprint:
+    return Fingerprint.objects.create(
+        digest=why.digest,
+        group=group,
+        exception_class=why.exception_class,
+        stage=why.stage,
+        message=why.message,
+        frame=why.frame,
+        holes=[{"name": hole.name, "example": hole.example} for hole in why.holes],
+        name=why.name,
+        reason=why.reason,
+        origin=why.origin,
+    )
 
 
 def _insert(
@@ -224,6 +256,14 @@ def _insert(
     writer.insert(letter_rows.LETTERS, ((pk, why, cluster, now, *item.letter) for pk, why, item in letters))
     writer.insert(letter_rows.BODIES, ((pk, *item.body) for pk, item in zip(ids, fresh, strict=True)))
     word_index.queue(ids, now)
+    named = [
+        (pk, now, 0, "")
+        for pk, item in zip(ids, fresh, strict=True)
+        if item.value is not None
+        and frame_of(item.value, item.original_headers or item.message.headers, "value") is not None
+    ]
+    if named:
+        writer.insert(letter_rows.DECODINGS, named)
     cells = (
         (item.failed_at, why, cluster, item.message.topic, item.connector)
         for item, why in zip(fresh, found, strict=True)

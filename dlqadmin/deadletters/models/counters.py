@@ -58,7 +58,7 @@ class WorkChange(models.Model):
     - With `removed`, `n` dead letters left the index in this state. The counters keep counting them.
 
     Triggers add the rows, in the transaction of the change: a sum of rows is exact, and writers never wait for
-    each other. `work_compaction` adds up the rows of an hour. "open" is in no row without `removed`: it is the
+    each other. `work_count_compaction` adds up the rows of an hour. "open" is in no row without `removed`: it is the
     rest of the counters.
     """
 

@@ -47,7 +47,10 @@ class Group(models.Model):
 
 
 class Fingerprint(models.Model):
-    """The properties that similar dead letters share. Immutable, except for its link to a group."""
+    """The properties that similar dead letters share. Immutable, except for its link to a group.
+
+    `name`, `reason` and `origin` are those of `fingerprint.ComputedFingerprint`, and empty in version 1.
+    """
 
     digest = models.CharField(max_length=40, unique=True)
     group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="fingerprints")
@@ -55,6 +58,9 @@ class Fingerprint(models.Model):
     stage = models.CharField(max_length=40)
     message = models.TextField()
     frame = models.CharField(max_length=300, blank=True)
+    name = models.CharField(max_length=300, blank=True, db_default="")
+    reason = models.CharField(max_length=300, blank=True, db_default="")
+    origin = models.CharField(max_length=249, blank=True, db_default="")
     holes = models.JSONField(default=list)
 
     def __str__(self) -> str:

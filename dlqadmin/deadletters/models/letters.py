@@ -84,6 +84,15 @@ WORK_OF_MARK = {
 }
 
 
+class TimeSource(models.TextChoices):
+    """The clock behind a dead letter's `failed_at`."""
+
+    WRITER = "writer", "the writer states the time"
+    APPEND = "append", "append time of the dead letter"
+    CREATE = "create", "create time of the dead letter"
+    INDEX = "index", "first indexed; the writer does not say when the record failed"
+
+
 class DeadLetter(models.Model):
     """The facts of one record of a dead letter topic. Rows are narrow, so that lists and counts are fast."""
 
@@ -92,6 +101,7 @@ class DeadLetter(models.Model):
     partition = models.IntegerField()
     offset = models.BigIntegerField()
     failed_at = models.DateTimeField()
+    time_source = models.CharField(max_length=8, choices=TimeSource, null=True, blank=True)  # null: an older version's
     first_failure_at = models.DateTimeField(null=True, blank=True)
     indexed_at = models.DateTimeField()
     elapsed_ms = models.BigIntegerField(null=True, blank=True)
@@ -213,6 +223,38 @@ class DeadLetterBody(models.Model):
 
     def __str__(self) -> str:
         return f"bytes of {self.dead_letter_id}"
+
+
+class DecodedValue(models.Model):
+    """The value of a dead letter as JSON, decoded by its schema, so that its members can be searched."""
+
+    dead_letter = models.OneToOneField(
+        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="decoded", db_constraint=False
+    )
+    json = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"value of {self.dead_letter_id}"
+
+
+class QueuedDecoding(models.Model):
+    """A value that names a schema and is not decoded yet.
+
+    `reason` is why the latest try failed; "" before the first.
+    """
+
+    dead_letter = models.OneToOneField(
+        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="+", db_constraint=False
+    )
+    due_at = models.DateTimeField()
+    tries = models.IntegerField(default=0)
+    reason = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="queued_decoding_due")]
+
+    def __str__(self) -> str:
+        return f"decoding of {self.dead_letter_id}"
 
 
 class DeadLetterText(models.Model):

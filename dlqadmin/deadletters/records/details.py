@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dlqadmin.deadletters import dialects
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
-from dlqadmin.deadletters.dialects.stack_traces import join, parse
 from dlqadmin.deadletters.groups.documents import GroupDocument
+from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, Original
+from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, Original, TimeSource
 from dlqadmin.deadletters.payloads import PayloadDocument, PayloadReader, header, payload, release
 from dlqadmin.deadletters.records.documents import (
+    AttemptDocument,
     CauseDocument,
     DeadLetterDetail,
     DialectDocument,
@@ -25,8 +24,11 @@ from dlqadmin.deadletters.records.documents import (
 from dlqadmin.deadletters.search.documents import NeighbourIds, row_document
 from dlqadmin.deadletters.search.fields import FACTS
 from dlqadmin.rest.documents import extend
-from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.rest.times import from_ms, iso, iso_or_none
+from engine import dialects
 from engine.config.masking import mask, mask_url, plain_options
+from engine.dialects.facts import DeadLetterFacts, FactNote
+from engine.dialects.stack_traces import join, parse
 from engine.record.record import RawRecord
 
 
@@ -48,7 +50,7 @@ def message_of_letter(row: DeadLetter) -> RawRecord:
 def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbours: NeighbourIds) -> DeadLetterDetail:
     """Return all that is known of a dead letter."""
     message = message_of_letter(row)
-    facts = dialects.read(message)
+    facts = active_mappings().read(message)
     body = row.body
     return extend(
         DeadLetterDetail,
@@ -56,19 +58,25 @@ def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbo
         group=group,
         neighbours=neighbours,
         cluster=row.cluster,
+        time_source=TimeSource(row.time_source) if row.time_source else None,
         origin_timestamp=iso_or_none(row.origin_timestamp),
         indexed_at=iso(row.indexed_at),
         first_failure_at=iso_or_none(row.first_failure_at),
         elapsed_ms=row.elapsed_ms,
         attempt=row.attempt,
+        attempts=_attempts(facts),
         original=Original(row.original),
         not_allowed=(body.refused or "") if row.original == Original.FORBIDDEN else None,
         has_record=facts.has_record,
         source=_source(facts, reader),
         dialect=DialectDocument(
             name=facts.dialect,
+            title=dialects.title(facts.dialect),
             version=facts.version,
-            notes=[ReadingNote(field=field, read_from=source) for field, source in facts.notes],
+            notes=[
+                ReadingNote(field=note.field, read_from=note.read_from, value=note.value, guessed=note.guessed)
+                for note in (*facts.notes, *_time_note(row))
+            ],
             problems=list(facts.problems),
         ),
         stages=_stages(facts),
@@ -108,6 +116,13 @@ def part_bytes(body: DeadLetterBody, name: str, reader: PayloadReader) -> bytes 
 def as_bytes(value: bytes | memoryview | None) -> bytes | None:
     """Return a binary column as bytes, independent of the database driver."""
     return None if value is None else bytes(value)
+
+
+def _time_note(row: DeadLetter) -> tuple[FactNote, ...]:
+    """Return the note of the time of the failure, unless the writer stated it or an older version indexed the row."""
+    if row.time_source in (None, TimeSource.WRITER):
+        return ()
+    return (FactNote("failed at", TimeSource(row.time_source).label, iso(row.failed_at), guessed=True),)
 
 
 def _stages(facts: DeadLetterFacts) -> list[StageDocument]:
@@ -163,19 +178,36 @@ def _exception(row: DeadLetter, facts: DeadLetterFacts) -> ExceptionDocument:
     )
 
 
+def _attempts(facts: DeadLetterFacts) -> list[AttemptDocument]:
+    return [
+        AttemptDocument(
+            number=attempt.number,
+            topic=attempt.topic or None,
+            partition=attempt.partition,
+            offset=attempt.offset,
+            due_at=None if attempt.due_at is None else iso(from_ms(attempt.due_at)),
+            failed_at=None if attempt.failed_at is None else iso(from_ms(attempt.failed_at)),
+        )
+        for attempt in facts.attempts
+    ]
+
+
 def _timeline(row: DeadLetter, facts: DeadLetterFacts) -> list[EventDocument]:
     """Return the known events in causal order, whatever their timestamps say. Unknown events are left out."""
     stage = row.fingerprint.stage
     events = []
     if row.origin_timestamp:
         events.append((row.origin_timestamp, "produced", f"Produced to {row.origin_topic}"))
+    retries = "1 retry" if row.attempt == 1 else f"{row.attempt} retries"
     if row.first_failure_at and row.attempt:
         events.append((row.first_failure_at, "failed", f"Failed at {stage}"))
-        retries = "1 retry" if row.attempt == 1 else f"{row.attempt} retries"
         events.append((row.failed_at, "error", f"Failed again after {retries}: error"))
     elif row.readable:
-        events.append((row.failed_at, "failed", f"Failed at {stage}, not retried"))
-    events.append((row.failed_at, "dead_lettered", f"Dead-lettered to {row.topic}"))
+        told = "" if row.attempt is None else f" after {retries}" if row.attempt else ", not retried"
+        by = "; the time is an upper bound" if row.time_source == TimeSource.INDEX else ""
+        events.append((row.failed_at, "failed", f"Failed at {stage}{told}{by}"))
+    if row.time_source != TimeSource.INDEX:
+        events.append((row.failed_at, "dead_lettered", f"Dead-lettered to {row.topic}"))
     events.append((row.indexed_at, "indexed", _index_event(row, facts)))
     return [EventDocument(at=iso(at), kind=kind, text=text) for at, kind, text in events]
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from dlqadmin.deadletters.groups.documents import GroupDocument
-from dlqadmin.deadletters.models import Original
+from dlqadmin.deadletters.models import Original, TimeSource
 from dlqadmin.deadletters.payloads import HeaderDocument, PayloadDocument
 from dlqadmin.deadletters.records.expiry import ClockReason, ClockState
 from dlqadmin.deadletters.search.documents import DeadLetterRow, NeighbourIds
@@ -51,19 +51,39 @@ class ExceptionDocument(Document):
 
 
 class ReadingNote(Document):
-    """A field, and the part of the dead letter from which it was read."""
+    """A fact, and the part of the dead letter from which it was read. A guessed fact is not stated there."""
 
     field: str
     read_from: str
+    value: str
+    guessed: bool
 
 
 class DialectDocument(Document):
-    """The format in which the dead letter was written, and problems with reading it."""
+    """The format in which the dead letter was written, and problems with reading it.
+
+    `title` is the name of the framework.
+    """
 
     name: str
+    title: str
     version: str
     notes: list[ReadingNote]
     problems: list[str]
+
+
+class AttemptDocument(Document):
+    """One attempt at the record, as far as the dead letter tells it.
+
+    `topic` is null if no header names it. `due_at` is the time for which the framework scheduled the attempt.
+    """
+
+    number: int
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    due_at: Time | None
+    failed_at: Time | None
 
 
 class EventDocument(Document):
@@ -104,14 +124,19 @@ class DeadLetterDetail(DeadLetterRow):
 
     - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
     - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
+    - `attempts`: the chain of attempts in several topics. Empty if the dead letter tells of none.
+    - `time_source`: the clock behind `failed_at`. With `index` the record failed at that time or before. Null if an
+      older version indexed the dead letter.
     """
 
     cluster: str
+    time_source: TimeSource | None
     origin_timestamp: Time | None
     indexed_at: Time
     first_failure_at: Time | None
     elapsed_ms: int | None
     attempt: int | None
+    attempts: list[AttemptDocument]
     original: Original
     not_allowed: str | None
     has_record: bool

@@ -11,7 +11,7 @@ import msgspec
 import orjson
 
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.search.fields import is_path
+from dlqadmin.deadletters.search.member_paths import HEADER, is_path, read_path
 from dlqadmin.deadletters.search.query_values import ClauseValue, read_value
 
 LITERALS = ("null", "true", "false")
@@ -28,23 +28,31 @@ class SearchedBytes(msgspec.Struct, frozen=True):
 class Probe(msgspec.Struct, frozen=True):
     """A member or header, and the values to compare with it.
 
-    One of the values must match, or with `negated` none.
+    One of the values must match, or with `negated` none. `steps` are the path of a member, or the name of a
+    header alone.
     """
 
-    part: str
-    path: str
+    name: str
+    steps: tuple[str, ...]
     values: tuple[ClauseValue, ...]
     negated: bool
 
+    @property
+    def is_header(self) -> bool:
+        """Return whether it looks at a header."""
+        return self.name.startswith(HEADER)
+
+    def is_present(self, record: SearchedBytes) -> bool:
+        """Return whether the record has the member or header."""
+        return any(True for _ in self._held(record))
+
     def passes(self, record: SearchedBytes) -> bool:
         """Return whether the record matches. A missing member or header matches no value."""
-        if self.part == "header":
-            holds = any(_equals_text(held, value) for held in _headers(record, self.path) for value in self.values)
-        else:
-            holds = any(
-                _equals_json(held, value) for held in _members(record.value, self.path) for value in self.values
-            )
-        return holds != self.negated
+        equals = _equals_text if self.is_header else _equals_json
+        return any(equals(held, value) for held in self._held(record) for value in self.values) != self.negated
+
+    def _held(self, record: SearchedBytes) -> Iterator[Any]:
+        return _headers(record, self.steps[0]) if self.is_header else _members(record.value, self.steps)
 
 
 def probes(include: Mapping[str, Sequence[str]], exclude: Mapping[str, Sequence[str]]) -> list[Probe]:
@@ -53,8 +61,9 @@ def probes(include: Mapping[str, Sequence[str]], exclude: Mapping[str, Sequence[
     for side, negated in ((include, False), (exclude, True)):
         for name, values in side.items():
             if is_path(name):
-                part, _, path = name.partition(".")
-                found.append(Probe(part, path, tuple(read_value(value) for value in values), negated))
+                # Filters of selections were stored before the quotes of steps were checked.
+                steps = read_path(name) or (name.partition(".")[2],)
+                found.append(Probe(name, steps, tuple(read_value(value) for value in values), negated))
     return found
 
 
@@ -65,14 +74,14 @@ def read_bytes(value: Any, headers: Any, original_headers: Any) -> SearchedBytes
     return SearchedBytes(None if value is None else bytes(value), found)
 
 
-def _members(value: bytes | None, path: str) -> Iterator[Any]:
+def _members(value: bytes | None, steps: Sequence[str]) -> Iterator[Any]:
     if value is None:
         return
     try:
         document = _parsed(value)
     except orjson.JSONDecodeError:
         return
-    yield from _values_at(document, path.split("."))
+    yield from _values_at(document, steps)
 
 
 def _parsed(text: bytes) -> Any:

@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import BinaryField, Case, F, Q, QuerySet, When
+from django.db.models import BinaryField, Case, Q, QuerySet, When
+from django.db.models.functions import Coalesce
 
 from dlqadmin.deadletters import replay_marks
+from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
@@ -31,8 +33,9 @@ class MatchingRows(msgspec.Struct, frozen=True):
     - `partial`: the time-out ended the reading.
     - `searched`: the number of records whose bytes were read, if any.
     - `last`: the place up to which all matches are in `rows`; None if `rows` contains all matches.
-    - `blind`: some records could not be judged, because their value is too long or their text is not yet
-      searchable.
+    - `blind`: some records could not be judged, because their value is too long or not decoded yet, or their text
+      is not yet searchable.
+    - `absent`: the members and headers of the filters that no searched record has.
     """
 
     rows: list[tuple[Any, ...]]
@@ -40,6 +43,7 @@ class MatchingRows(msgspec.Struct, frozen=True):
     searched: int | None = None
     last: Place | None = None
     blind: bool = False
+    absent: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -171,29 +175,34 @@ def _probe(
 ) -> MatchingRows:
     """Read the bytes of these records one after the other, at most 10 000."""
     checks = probes(filters.include, filters.exclude)
-    in_values = any(probe.part == "value" for probe in checks)
+    in_values = not all(probe.is_header for probe in checks)
+    unseen = {probe.name: probe for probe in checks}
     # A CASE and not a filter: longer values must count as searched and set `blind`, but their bytes stay unread.
-    short = Case(When(value_size__lte=MAX_VALUE_BYTES, then=F("body__value")), output_field=BinaryField())
+    short = Case(
+        When(value_size__lte=MAX_VALUE_BYTES, then=Coalesce("decoded__json", "body__value")), output_field=BinaryField()
+    )
     wanted = ("failed_at", "id", *columns, "value_size", *BYTES)
     candidates = rows.annotate(looked_at=short).values_list(*wanted)[: PROBED + 1]
     kept: list[tuple[Any, ...]] = []
-    searched, last, blind = 0, begin, False
+    searched, last, blind = 0, begin, in_values and decoded_values.has_backlog()
     try:
         with bounded(budget.left) as bound:
             for row in candidates.iterator(chunk_size=BYTES_CHUNK):
                 if searched == PROBED or len(kept) == most or budget.left <= 0:
-                    return MatchingRows(kept, budget.left <= 0, searched, last, blind)
+                    return MatchingRows(kept, budget.left <= 0, searched, last, blind, tuple(unseen))
                 searched, last = searched + 1, (row[0], row[1])
                 *shown, size, value, headers, original_headers = row
                 blind = blind or (in_values and (size or 0) > MAX_VALUE_BYTES)
                 record = read_bytes(value, headers, original_headers)
+                for probe in [probe for probe in unseen.values() if probe.is_present(record)]:
+                    del unseen[probe.name]
                 if all(probe.passes(record) for probe in checks):
                     kept.append(tuple(shown))
                 if searched % BYTES_CHUNK == 0:
                     bound.check()
     except QueryTimedOut:
-        return MatchingRows(kept, partial=True, searched=searched, last=last, blind=blind)
-    return MatchingRows(kept, partial=False, searched=searched, blind=blind)
+        return MatchingRows(kept, partial=True, searched=searched, last=last, blind=blind, absent=tuple(unseen))
+    return MatchingRows(kept, partial=False, searched=searched, blind=blind, absent=tuple(unseen))
 
 
 def _sort_position(rows: Sequence[tuple[Any, ...]]) -> Place | None:

@@ -10,12 +10,13 @@ from dlqadmin.deadletters.models import Group
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.documents import QueryCompletion, QuerySuggestion
 from dlqadmin.deadletters.search.fields import PATHS, TERMS, DeadLetterField, FieldKind, find
+from dlqadmin.deadletters.search.member_paths import VALUE
 from dlqadmin.deadletters.search.name_lookup import names
+from dlqadmin.deadletters.search.query_lexer import NAME
 from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
 from dlqadmin.deadletters.search.value_paths import recent_value_paths
 
 MOST = 30  # more than there are fields
-VALUE = "value."
 TIMES: Mapping[str, str] = {
     "-15m": "15 minutes ago",
     "-1h": "an hour ago",
@@ -27,7 +28,7 @@ TIMES: Mapping[str, str] = {
 # The term before the cursor. Spaces separate terms, except within quotes. Possessive
 # quantifiers prevent backtracking over long input.
 _TERM = re.compile(r'(?:"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^\s"])++', re.DOTALL)
-_PARTS = re.compile(r'(?P<before>-?(?:\(+-?)*+)(?:(?P<name>[^\W\d][^\s:,"]*):)?(?P<rest>.*)', re.DOTALL)
+_PARTS = re.compile(rf"(?P<before>-?(?:\(+-?)*+)(?P<name>{NAME.pattern})?(?P<rest>.*)", re.DOTALL)
 
 
 def complete(text: str, at: int, reader: PayloadReader) -> QueryCompletion:
@@ -41,7 +42,7 @@ def complete(text: str, at: int, reader: PayloadReader) -> QueryCompletion:
         if rest.startswith(VALUE) and reader.may_read:
             items = _value_paths(rest, reader)
         return QueryCompletion(start, at, list(_distinct(items)))
-    field = find(name)
+    field = find(name.removesuffix(":"))
     rest = rest.rpartition(",")[2]
     items = _values(field, rest.strip('"').casefold()) if field else ()
     return QueryCompletion(at - len(rest), at, list(_distinct(items)))
@@ -66,8 +67,14 @@ def _value_paths(typed: str, reader: PayloadReader) -> Iterable[QuerySuggestion]
     if values == 0:
         return _fields(typed)
     reader.note("dead letters", "names of members", {"for": "completions of value."}, records=values)
-    alike = sorted((-n, path) for path, n in found.items() if f"{VALUE}{path}".casefold().startswith(typed.casefold()))
-    return [QuerySuggestion(f"{VALUE}{path}:", f"in {-n} of {values} recent values") for n, path in alike]
+    begun = _comparable(typed)
+    alike = sorted((-n, path) for path, n in found.items() if _comparable(path).startswith(begun))
+    return [QuerySuggestion(f"{path}:", f"in {-n} of {values} recent values") for n, path in alike]
+
+
+def _comparable(path: str) -> str:
+    """Return a path without its quotes, which a person may not have typed."""
+    return path.replace('"', "").casefold()
 
 
 def _values(field: DeadLetterField, typed: str) -> Iterable[QuerySuggestion]:

@@ -53,6 +53,12 @@ def has_message(values: Sequence[str]) -> Q:
     return functools.reduce(operator.or_, (contains_words([value]) & _message_contains(value) for value in values))
 
 
+def was_replayed_by(values: Sequence[str]) -> Q:
+    """Return a condition for dead letters of records that any of these replays, or items of replays, sent."""
+    items = Q(replay_item__in=values)
+    return functools.reduce(operator.or_, (Q(replay_item__startswith=f"{value}/") for value in values), items)
+
+
 def has_text(values: Sequence[str]) -> Q:
     """Search parts of normalised group messages and exception names, or whole keys."""
     ids = {pk for value in values for part in (value, normalise(value)[0]) for pk in fingerprints_with([part])}

@@ -68,12 +68,20 @@ class QueryAlternative(Document):
     exact: bool
 
 
+class AbsentMember(Document):
+    """A member or header of a query that none of the searched records has, and a similar one that records have."""
+
+    name: str
+    similar: str | None
+
+
 class DeadLetterPage(Document):
     """Matching dead letters, newest first.
 
     `partial` is true if a time limit ended the search. `searched` is the number of records whose bytes were read,
     and null if none had to be. `text_behind` is the number of dead letters that words do not find yet, and null
-    if the query has no words. `alternative` is a wider query, if nothing matches a key or word.
+    if the query has no words. `alternative` is a wider query, if nothing matches a key or word. `absent` are the
+    members of the query that no searched record has.
     """
 
     results: list[DeadLetterRow]
@@ -87,6 +95,7 @@ class DeadLetterPage(Document):
     searched: int | None
     text_behind: int | None
     alternative: QueryAlternative | None
+    absent: list[AbsentMember]
 
 
 class FacetValue(Document):

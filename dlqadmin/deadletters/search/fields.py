@@ -21,7 +21,9 @@ from dlqadmin.deadletters.search.computed_conditions import (
     has_text,
     in_group,
     matches_key,
+    was_replayed_by,
 )
+from dlqadmin.deadletters.search.member_paths import HEADER, VALUE, is_path, write_path
 from dlqadmin.deadletters.search.number_ranges import any_of
 
 
@@ -249,6 +251,15 @@ _FILTERS = (
         export=22,
     ),
     _Row(
+        "replay_id",
+        "Sent by replay",
+        "the header dlq.replay.id of a record that a replay sent and that failed again",
+        _Kind.EXACT,
+        _Type.TEXT,
+        stored_as="replay_item",
+        condition=was_replayed_by,
+    ),
+    _Row(
         WORK,
         "Work",
         "work that is left: open, replaying, passed or set_aside",
@@ -310,8 +321,8 @@ _EXPORTED_ONLY = (
 )
 # Fields whose second part is chosen by the user: `value.a.b` and `header.name`.
 PATHS: Mapping[str, str] = {
-    "value.": "a member of the JSON value: value.user.id",
-    "header.": "a header: header.trace-id",
+    VALUE: 'a member of the JSON value: value.user.id, value."US Gross"',
+    HEADER: "a header: header.trace-id",
 }
 
 FIELDS: Mapping[str, DeadLetterField] = {row.name: row for row in (*_FILTERS, *_EXPORTED_ONLY)}
@@ -330,19 +341,17 @@ def find(term: str) -> DeadLetterField | None:
     """Return the field with this name in the query language. Each path is a field of its own."""
     for prefix, explanation in PATHS.items():
         if term.startswith(prefix) and len(term) > len(prefix):
-            return DeadLetterField(term, term, explanation, FieldKind.PATH, ColumnType.TEXT)
+            path = write_path(term)
+            return DeadLetterField(path, path, explanation, FieldKind.PATH, ColumnType.TEXT) if path else None
     return TERMS.get(term) or ALIASES.get(term)
-
-
-def is_path(name: str) -> bool:
-    """Return whether this filter is a member or header of the record."""
-    return name.startswith(tuple(PATHS))
 
 
 def unknown(term: str) -> str:
     """Return the error message for an unknown field."""
     if term in PATHS:
         return f"`{term}` needs a name after the dot"
+    if is_path(term):
+        return f"`{term}` has a quote in the wrong place. Quote whole names between dots"
     close = difflib.get_close_matches(term.lower(), [*TERMS, *PATHS], n=1)
     if close:
         return f"Unknown field `{term}`. Did you mean `{close[0]}`?"

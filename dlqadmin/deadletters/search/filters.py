@@ -27,7 +27,6 @@ from dlqadmin.deadletters.search.fields import (
     DeadLetterField,
     FieldHome,
     FieldKind,
-    is_path,
 )
 from dlqadmin.deadletters.search.filter_groups import (
     WORDS,
@@ -37,6 +36,7 @@ from dlqadmin.deadletters.search.filter_groups import (
     dimensions,
     mapped,
 )
+from dlqadmin.deadletters.search.member_paths import is_path
 from dlqadmin.deadletters.search.name_lookup import names_beginning
 from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.deadletters.search.query_compiler import MAX_LENGTH, MAX_VALUES, CompiledQuery, compile_query

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.search import queries
+from dlqadmin.deadletters.search.absent_members import absent_members
 from dlqadmin.deadletters.search.alternatives import alternative
 from dlqadmin.deadletters.search.documents import (
     DeadLetterPage,
@@ -64,7 +65,7 @@ class DeadLetterList(APIView):
         started, reader = time.perf_counter(), reader_of(request.user)
         filters = parse_filters(request.query_params, reader, probing=True)
         limit, cursor = parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
-        with _cancellable(request):
+        with cancellable_query(request):
             page = queries.page(filters, cursor, limit)
             total = queries.total(filters, None if cursor else page)
             is_empty = not (cursor or page.rows or page.next or page.partial)
@@ -83,6 +84,7 @@ class DeadLetterList(APIView):
                 searched=page.searched,
                 text_behind=word_index.text_backlog().records if filters.worded else None,
                 alternative=wider,
+                absent=absent_members(page.absent, reader),
             )
         )
 
@@ -96,8 +98,8 @@ class DeadLetterFacets(APIView):
         started = time.perf_counter()
         reader = reader_of(request.user)
         filters = parse_filters(request.query_params, reader, probing=True)
-        _audit_search(reader, request, filters, "facets")
-        with _cancellable(request):
+        audit_search(reader, request, filters, "facets")
+        with cancellable_query(request):
             found = queries.facets(filters)
         return Response(
             FacetsDocument(
@@ -119,8 +121,8 @@ class DeadLetterHistogram(APIView):
         """Count dead letters over time by stage."""
         reader = reader_of(request.user)
         filters = parse_filters(request.query_params, reader, probing=True)
-        _audit_search(reader, request, filters, "histogram")
-        with _cancellable(request):
+        audit_search(reader, request, filters, "histogram")
+        with cancellable_query(request):
             found = histogram(filters)
         return Response(
             HistogramDocument(
@@ -145,11 +147,12 @@ def took_ms(started: float) -> int:
     return round((time.perf_counter() - started) * 1000)
 
 
-def _audit_search(reader: PayloadReader, request: Request, filters: Filters, what: str) -> None:
+def audit_search(reader: PayloadReader, request: Request, filters: Filters, what: str) -> None:
     """Audit counts that a content filter narrows: they reveal whether records contain a value."""
     if filters.of_content:
         reader.note("dead letters", what, {"filter": filter_query(request)})
 
 
-def _cancellable(request: Request) -> AbstractContextManager[None]:
+def cancellable_query(request: Request) -> AbstractContextManager[None]:
+    """Return a context in which the browser can cancel the query by its name."""
     return cancellable(request.user.pk or 0, request.query_params.get("query_id"))

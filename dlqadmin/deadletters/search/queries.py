@@ -29,7 +29,7 @@ class RowPage(msgspec.Struct, frozen=True):
     """Rows of a list.
 
     `partial` if the time-out ended the reading. `searched` is the number of records whose bytes were read.
-    `blind` if some records could not be judged, see `MatchingRows`.
+    `blind` and `absent`: see `MatchingRows`. `absent` is empty if records were left unread.
     """
 
     rows: list[DeadLetter]
@@ -37,6 +37,7 @@ class RowPage(msgspec.Struct, frozen=True):
     partial: bool
     searched: int | None = None
     blind: bool = False
+    absent: tuple[str, ...] = ()
 
 
 class FacetCounts(msgspec.Struct, frozen=True):
@@ -64,7 +65,8 @@ def page(filters: Filters, cursor: str | None, limit: int) -> RowPage:
     rows = [by_id[pk] for pk in ids if pk in by_id]
     more = len(found.rows) > limit
     last = (found.rows[limit - 1][0], found.rows[limit - 1][1]) if more else found.last
-    return RowPage(rows, _cursor(last), found.partial, found.searched, found.blind)
+    absent = () if more else found.absent
+    return RowPage(rows, _cursor(last), found.partial, found.searched, found.blind, absent)
 
 
 def total(filters: Filters, first: RowPage | None = None) -> MatchTotal:

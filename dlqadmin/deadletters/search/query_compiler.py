@@ -8,8 +8,9 @@ from datetime import datetime
 
 import msgspec
 
-from dlqadmin.deadletters.search.fields import DeadLetterField, FieldKind, find, is_path
+from dlqadmin.deadletters.search.fields import DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.filter_groups import WORDS, FilterChoice, FilterGroup, dimensions, simplified
+from dlqadmin.deadletters.search.member_paths import is_path
 from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.deadletters.search.query_lexer import PARAMETER, CharacterRange, raise_at
 from dlqadmin.deadletters.search.query_parser import ParsedGroup, PlacedClause, parse

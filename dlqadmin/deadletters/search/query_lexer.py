@@ -11,7 +11,8 @@ import msgspec
 from dlqadmin.rest.problems import ParameterError
 
 PARAMETER = "q"
-NAME = re.compile(r'[^\W\d][^\s:,"]*:')
+# A quote may follow a dot: `value."US Gross":`.
+NAME = re.compile(r'[^\W\d](?:[^\s:,"]|(?<=\.)"(?:[^"\\]|\\.)*")*:', re.DOTALL)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _SIGN = re.compile(r"-?\(|\)|(?:OR|AND)(?=[\s()]|\Z)")
 _BARE = {True: re.compile(r"[^\s,]+"), False: re.compile(r"\S+")}

@@ -8,8 +8,8 @@ from typing import Literal
 from django.db.models import Count, F
 
 from dlqadmin.accounts.names import username
+from dlqadmin.deadletters.index.error_messages import Fault
 from dlqadmin.deadletters.payloads import WITHHELD, PayloadReader, release
-from dlqadmin.replays.fixes.error_fields import Fault
 from dlqadmin.replays.fixes.field_paths import FieldPath, jq_path, plain_name, pointer_of
 from dlqadmin.replays.fixes.record_changes import What
 from dlqadmin.replays.fixes.selection_fields import Reason

@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 import msgspec
 
-Fault = Literal["null", "missing", "type"]
+from dlqadmin.deadletters.index.error_messages import MESSAGES, Fault, found_parts
 
 MAX_ERROR = 8000
 MAX_NAMED = 20  # fields of many messages
-NAME = r"[\"'`\[]?(?P<name>[\w$-]+(?:\.[\w$-]+)*)[\"'`\]]?"
-TABLE = r"[\"'`]?(?P<table>[\w$.-]*[\w$-])[\"'`]?"
-KIND = r"(?P<kind>[A-Za-z][\w]*)"
-MEMBER = r"(?:field|property|column|key|attribute)"
-
-# (fault, pattern) for the messages of databases, Kafka Connect and this engine.
-MESSAGES: tuple[tuple[Fault, str], ...] = (
-    # SQLite writes `table.column`. A flattened column has dots of its own.
-    ("null", rf"NOT NULL constraint failed: (?P<table>[\w$-]+)\.{NAME}"),
-    ("null", rf"null value in column {NAME}(?: of relation {TABLE})?"),  # PostgreSQL
-    ("null", rf"value NULL into column {NAME}(?:, table {TABLE})?"),  # SQL Server
-    ("null", r"insert NULL into \((?:\"[\w$]+\"\.)?\"(?P<table>[\w$]+)\"\.\"(?P<name>[\w$]+)\"\)"),  # Oracle
-    ("null", rf"column {NAME} (?:cannot|can't|must not|may not) be null"),  # MySQL
-    ("null", rf"null used for required field: {NAME}(?:, schema type: {KIND})?"),  # Kafka Connect
-    ("missing", rf"field {NAME} doesn't have a default value"),  # MySQL
-    ("missing", rf"missing required (?:creator )?{MEMBER}s?:? {NAME}"),
-    ("missing", rf"required {MEMBER}:? {NAME},? (?:is |was )?(?:missing|not found|absent|not set)"),
-    ("missing", rf"(?<![\w$.-]){NAME} is a required {MEMBER}"),  # the lookbehind keeps long words from being slow
-    ("null", rf"{MEMBER} {NAME}[^\n]{{0,40}}\b(?:is|was|be|must not be|cannot be) null"),
-    ("type", rf"\bfield {NAME}(?:: [^\n]{{0,200}}| is an? \w+, which|) can't be cast to {KIND}"),  # this engine
-    ("type", rf"column {NAME} is of type {KIND}[^\n]{{0,40}} but expression is of type"),  # PostgreSQL
-    ("type", rf"incorrect {KIND} value: [^\n]{{0,200}} for column {NAME}"),  # MySQL
-    ("type", rf"(?:data too long|out of range value) for column {NAME}"),  # MySQL
-)
-PATTERNS = tuple((fault, re.compile(pattern, re.IGNORECASE)) for fault, pattern in MESSAGES)
-# Jackson: `through reference chain: com.shop.Order["lines"]->java.util.ArrayList[0]->com.shop.Line["price"]`.
-CHAIN = re.compile(r"through reference chain: ([^\n)]{1,1000})")
-LINK = re.compile(r"\[\"([^\"\]]{1,200})\"\]")
 
 
 class ErrorField(msgspec.Struct, frozen=True):
@@ -57,7 +27,7 @@ class ErrorField(msgspec.Struct, frozen=True):
 
 
 def error_fields(message: str) -> tuple[ErrorField, ...]:
-    """Return the fields that the message names, each once, in the order of the patterns."""
+    """Return the fields that the message names, each once, in the order of the table."""
     return _once(_found(message[:MAX_ERROR]))
 
 
@@ -67,13 +37,11 @@ def fields_of_all(messages: Iterable[str]) -> tuple[ErrorField, ...]:
 
 
 def _found(message: str) -> Iterator[ErrorField]:
-    for fault, pattern in PATTERNS:
-        for match in pattern.finditer(message):
-            parts = {"table": "", "kind": "", **{name: text or "" for name, text in match.groupdict().items()}}
-            yield ErrorField(parts["name"], fault, parts["table"].rsplit(".", 1)[-1], parts["kind"].lower())
-    for chain in CHAIN.finditer(message):
-        if names := LINK.findall(chain[1]):
-            yield ErrorField(".".join(names), "type")
+    for row in MESSAGES:
+        if row.fault is not None:
+            for parts in found_parts(message, row):
+                if parts.name:
+                    yield ErrorField(parts.name, row.fault, parts.table, parts.kind.lower())
 
 
 def _once(fields: Iterable[ErrorField]) -> tuple[ErrorField, ...]:

@@ -1,6 +1,7 @@
 """The change of one record by a fix: changed, untouched, or invalid with a reason.
 
-No side effects except jq's own process.
+A value that names a schema is changed as JSON and encoded again. No side effects except jq's own process and questions
+to the schema registry.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ from contextlib import contextmanager
 from typing import Final, Literal
 
 import msgspec
+from django.conf import settings
 
 from dlqadmin.replays.fixes import form_changes, json_patch, json_values
 from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.replays.fixes.jq_process import VALUE_S, Jq, refuse_reaching_out
 from dlqadmin.replays.fixes.json_edits import Unfaithful, splice
 from dlqadmin.replays.fixes.json_spans import NotJson, read
-from dlqadmin.replays.fixes.json_values import encodable
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFixKind
 from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES
+from dlqadmin.schemas.record_encoding import EncodablePart, NotEncodable, encodable, told
+from dlqadmin.schemas.registries import registry_of
+from engine.schemas.framing import frame_of
+from engine.schemas.problems import InvalidValue
 
 What = Literal["changed", "untouched", "invalid"]
 CHANGED: Final = "changed"
@@ -51,7 +56,7 @@ def changer(kind: str, program: str, value_s: float = VALUE_S) -> Iterator[Chang
         raise ProgramRefused("The program is empty.")
     if len(program) > MAX_PROGRAM:
         raise ProgramRefused(f"A program has at most {MAX_PROGRAM} characters.")
-    if not encodable(program):
+    if not json_values.encodable(program):
         raise ProgramRefused("The program contains an unpaired surrogate, which UTF-8 can't encode.")
     if kind == BulkFixKind.JQ:
         refuse_reaching_out(program)
@@ -82,11 +87,12 @@ def _of_value(message: Outgoing, wanted: Callable[[bytes], bytes | None], *, rou
 
     Raises the errors that `_guarded` turns into an invalid change.
     """
-    value = message.value
-    if value is None:
+    if message.value is None:
         raise RecordUnusable("the value is null, not JSON")
-    if len(value) > MAX_VALUE_BYTES:
+    if len(message.value) > MAX_VALUE_BYTES:
         raise RecordUnusable(f"the value is larger than {MAX_VALUE_BYTES // 1024**2} MB, the limit for bulk fixes")
+    encoded = _encodable(message.value, message)
+    value = message.value if encoded is None else encoded.json.encode()
     was = read(value)
     result = wanted(value)
     if result is None:
@@ -97,7 +103,27 @@ def _of_value(message: Outgoing, wanted: Callable[[bytes], bytes | None], *, rou
         raise RecordUnusable(f"the result is not JSON: {error}") from None
     if spliced.data == value:
         return Change(UNTOUCHED)
-    return Change(CHANGED, Outgoing(message.key, spliced.data, message.headers), spliced.paths)
+    made = spliced.data if encoded is None else _encoded(encoded, spliced.data)
+    return Change(CHANGED, Outgoing(message.key, made, message.headers), spliced.paths)
+
+
+def _encodable(value: bytes, message: Outgoing) -> EncodablePart | None:
+    """Return the value to be changed as JSON, or None if it names no schema. Raises RecordUnusable."""
+    if frame_of(value, message.headers, "value") is None:
+        return None
+    try:
+        return encodable(value, message.headers, "value", registry_of(settings.CLUSTER))
+    except NotEncodable as error:
+        raise RecordUnusable(f"the value can't be decoded: {error}") from None
+
+
+def _encoded(part: EncodablePart, text: bytes) -> bytes:
+    try:
+        return part.encode(text.decode())
+    except InvalidValue as error:
+        raise RecordUnusable(f"the result does not fit the schema: {told(error)}") from None
+    except NotEncodable as error:
+        raise RecordUnusable(f"the result can't be encoded: {error}") from None
 
 
 def _only(results: bytes) -> bytes | None:

@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator, IsPayloadReader, IsViewer, IsViewerOrWritingOperator
-from dlqadmin.deadletters.dialects.stack_traces import join
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.records.views import find, note_read
@@ -41,6 +40,7 @@ from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
+from engine.dialects.stack_traces import join
 
 MOST = 200
 BY_HAND = OpenApiParameter("by_hand", bool, description="Only drafts that were written or edited by hand.")
@@ -66,7 +66,7 @@ class FixRecord(APIView):
             FixDocument(
                 original=None if whole is None else message_document(whole, reader),
                 not_replayable=cast("NotReplayable", row.original) if whole is None else None,
-                stripped=stripped(headers_of(row)),
+                stripped=sorted(stripped(headers_of(row), row.dialect)),
                 draft=None if own is None else _draft(own, whole, reader),
                 others=[
                     OtherDraft(author=author, updated_at=iso(at))

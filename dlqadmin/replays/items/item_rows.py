@@ -30,6 +30,7 @@ _COLUMNS = (
     "watched",
     "edited",
     "dead_letter__original",
+    "dead_letter__dialect",
     "dead_letter__origin_timestamp",
 )
 _BODY = tuple(
@@ -55,6 +56,7 @@ class Loaded(msgspec.Struct):
     watched: str
     edited: bool
     original: str
+    dialect: str
     origin_timestamp: datetime | None
     body: Sequence[Any]
     payload: Sequence[Any]
@@ -87,7 +89,7 @@ class Loaded(msgspec.Struct):
             packed = unpack_headers(bytes(headers if own is None else own))
         except msgspec.MsgspecError as error:
             raise Unsendable(f"its bytes can't be read: {error}") from error
-        return Outgoing(as_bytes(key), as_bytes(value), packed if self.edited else kept(packed))
+        return Outgoing(as_bytes(key), as_bytes(value), packed if self.edited else kept(packed, self.dialect))
 
 
 def load(items: QuerySet[ReplayItem]) -> list[Loaded]:

@@ -9,14 +9,13 @@ import hashlib
 
 import msgspec
 
+from dlqadmin.deadletters.index.active_mappings import mapped_error_headers
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetter
 from dlqadmin.deadletters.records.details import as_bytes
+from engine.dialects import error_headers
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
-
-# Headers that dead letter producers added. All other headers are sent unchanged.
-STRIPPED = ("__connect.errors.", "kafka_dlt-", PREFIX)
 
 
 class Unsendable(Exception):
@@ -48,7 +47,7 @@ def original(row: DeadLetter) -> Outgoing | None:
     """
     if row.original in LOST:
         return None
-    return Outgoing(as_bytes(row.body.key), as_bytes(row.body.value), kept(headers_of(row)))
+    return Outgoing(as_bytes(row.body.key), as_bytes(row.body.value), kept(headers_of(row), row.dialect))
 
 
 def headers_of(row: DeadLetter) -> Headers:
@@ -60,14 +59,21 @@ def headers_of(row: DeadLetter) -> Headers:
     return unpack_headers(bytes(packed))
 
 
-def kept(headers: Headers) -> Headers:
-    """Return the headers that are sent."""
-    return tuple((name, value) for name, value in headers if not name.startswith(STRIPPED))
+def kept(headers: Headers, dialect: str) -> Headers:
+    """Return the headers that are sent: all except those that `stripped` names, unchanged and in order."""
+    names = stripped(headers, dialect)
+    return tuple(row for row in headers if row[0] not in names) if names else headers
 
 
-def stripped(headers: Headers) -> list[str]:
-    """Return the names of removed headers, without duplicates, for the plan."""
-    return sorted({name for name, _ in headers if name.startswith(STRIPPED)})
+def stripped(headers: Headers, dialect: str) -> frozenset[str]:
+    """Return the names of the headers that are left off, so that the replayed record starts with a clean count.
+
+    These are the headers of an earlier replay, those that frameworks added when the record failed or was retried, and
+    those that a mapping reads. `dialect` is the one of the dead letter. Queries the database if it is a mapping.
+    """
+    mapped = mapped_error_headers(dialect)
+    own = {name for name, _ in headers if name in mapped or name.startswith(PREFIX)}
+    return error_headers(dialect, headers) | own
 
 
 def stamped(headers: Headers, replay: str, item: str, attempt: int) -> Headers:

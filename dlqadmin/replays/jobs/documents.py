@@ -12,6 +12,7 @@ from dlqadmin.accounts.names import username
 from dlqadmin.replays.models import ItemState, OrderGuard, Replay, ReplayStatus
 from dlqadmin.replays.plans.approval_rules import approval_document
 from dlqadmin.replays.plans.documents import ApprovalDocument, PlanDocument
+from dlqadmin.replays.reasons import remedy
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.replays.sending.pause_rules import OutcomeTally
 from dlqadmin.rest.documents import Document, Time
@@ -50,11 +51,12 @@ class ItemCounts(Document):
 
 
 class ReasonCount(Document):
-    """The number of items in a state for one reason."""
+    """The number of items in a state for one reason. `remedy` says what would make an unknown outcome known."""
 
     state: ItemState
     reason: str
     count: int
+    remedy: str
 
 
 class CanaryDocument(Document):
@@ -74,11 +76,13 @@ class ReplaySummary(Document):
     """A replay with its options and its counts.
 
     - `canary`: null if no step of a canary is in progress. `resuming` then is "", else what resuming would do.
+    - `uuid`: the value of the header `dlq.replay.id` of the records that it sends.
     - `watching`: the readers whose outcomes count.
     - `chunks`: the number of committed transactions.
     """
 
     id: int
+    uuid: str
     title: str
     status: ReplayStatus
     target_topic: str
@@ -227,6 +231,7 @@ def replay_document(
     names = ("queued", "sending", "passed", "failed_again", "unknown", "skipped", "planned")
     return ReplaySummary(
         id=replay.pk,
+        uuid=str(replay.uuid),
         title=replay.title,
         status=ReplayStatus(replay.status),
         target_topic=replay.target_topic,
@@ -253,8 +258,8 @@ def replay_document(
         watching=sorted({watched for state, _, watched, _, _ in cells if watched and state != ItemState.SKIPPED}),
         counts=ItemCounts(total=states.total(), waiting=states["sent"], **{name: states[name] for name in names}),
         reasons=[
-            ReasonCount(state=ItemState(state), reason=reason, count=reasons[state, reason])
-            for state, reason in sorted(reasons)
+            ReasonCount(state=ItemState(state), reason=reason, count=count, remedy=remedy(state, reason))
+            for (state, reason), count in sorted(reasons.items())
         ],
         sent=sum(states[state] for state in OUT),
         edited=sum(count for state, _, _, edited, count in cells if edited and state != ItemState.SKIPPED),

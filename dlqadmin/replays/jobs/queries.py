@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import cast
+from uuid import UUID
 
 from django.db.models import Count, Q, Sum
 
@@ -76,9 +77,13 @@ def _canary(replay: Replay) -> Canary:
     return canary_document(replay, stands.step, stands.left, is_stopped=is_stopped)
 
 
-def page(status: str | None, cursor: str | None, limit: int) -> tuple[list[ReplaySummary], str | None]:
+def page(
+    status: str | None, cursor: str | None, limit: int, uuid: UUID | None = None
+) -> tuple[list[ReplaySummary], str | None]:
     """Return a page of replays without their plans, newest first. Raises ParameterError."""
     rows = lookup.replays().defer("plan").order_by("-pk")
+    if uuid is not None:
+        rows = rows.filter(uuid=uuid)
     if status == WAITS:
         rows = rows.filter(pk__in=[one.replay.pk for one in approvals.waiting()])
     elif status:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from uuid import UUID
 
 from django.db import IntegrityError
 from django.http import StreamingHttpResponse
@@ -43,7 +44,11 @@ class ReplayList(APIView):
 
     @extend_schema(
         operation_id="replays_list",
-        parameters=[*PAGING, OpenApiParameter("status", str, enum=list(queries.STATUSES))],
+        parameters=[
+            *PAGING,
+            OpenApiParameter("status", str, enum=list(queries.STATUSES)),
+            OpenApiParameter("uuid", OpenApiTypes.UUID, description="The header `dlq.replay.id` of a replayed record."),
+        ],
         responses=ReplayPage,
     )
     def get(self, request: Request) -> Response:
@@ -55,7 +60,8 @@ class ReplayList(APIView):
         status = params.get("status")
         if status and status not in queries.STATUSES:
             raise ParameterError("status", f"must be one of {', '.join(queries.STATUSES)}")
-        rows, following = queries.page(status, params.get("cursor"), parse_limit(params.get("limit"), default=50))
+        limit = parse_limit(params.get("limit"), default=50)
+        rows, following = queries.page(status, params.get("cursor"), limit, _uuid(params.get("uuid")))
         return Response(ReplayPage(results=rows, next=following))
 
     @extend_schema(
@@ -88,6 +94,13 @@ class ReplayList(APIView):
         if made.status == ReplayStatus.PLANNING:
             tasks.enqueue(made.pk, who.pk)
         return _answer(made, status=201)
+
+
+def _uuid(text: str | None) -> UUID | None:
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise ParameterError("uuid", "must be a UUID, as the header dlq.replay.id has it") from None
 
 
 class ReplayRecord(APIView):

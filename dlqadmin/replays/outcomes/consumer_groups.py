@@ -26,6 +26,7 @@ from dlqadmin.replays.outcomes.decision import WATCHED_FOR, decide
 from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts
 from dlqadmin.replays.outcomes.evidence_collection import recreated
 from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries
+from dlqadmin.replays.outcomes.share_groups import share_groups_of
 from dlqadmin.replays.outcomes.target_readers import Readers
 from dlqadmin.replays.outcomes.waiting_partitions import GROUP, Spot, awaited
 from dlqadmin.replays.reasons import Reason
@@ -52,6 +53,8 @@ def prepare(
     groups = _groups(wanted_topics, known, cluster, silent, soon=soon)
     for replay, topic in places:
         wanted = watched(replays[replay], topic, known, groups.get(topic, ()))
+        if topic in wanted_topics:
+            wanted += [GROUP + name for name in share_groups_of(replay, topic) if GROUP + name not in wanted]
         for spot in spots:
             if (spot.replay, spot.topic, spot.watched) == (replay, topic, "") and wanted:
                 _adopt(spot, wanted[0])

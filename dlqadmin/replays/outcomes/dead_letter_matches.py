@@ -122,7 +122,8 @@ def kind_of(item: ReplayItem, row: DeadLetter) -> str:
 def may_be_by(row: DeadLetter, reader: str) -> bool:
     """Return whether this reader may have written the dead letter. `reader` is as in `ReplayItem.watched`, or ""."""
     if group := foreign(reader):
-        return not row.connector or group in writer_groups(row.connector)
+        named = row.consumer_group or row.connector
+        return not named or group in writer_groups(named)
     # The engine writes one dialect only. So another framework that reads the same topic wrote the others.
     return not reader or row.connector == reader or (not row.connector and row.dialect == OF_ENGINE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -11,19 +10,18 @@ from django.conf import settings
 
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.deadletters.dialects.facts import GROUP_HEADER, last, text
-from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.replays.models import GroupSeen, ReplayItem
 from dlqadmin.replays.outcomes.dead_letter_matches import CONNECT_GROUP, writer_groups
 from dlqadmin.replays.outcomes.evidence import Observed
 from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Partition
+from dlqadmin.replays.outcomes.retry_topics import RetryTopic, delay_s, onward, parse
+from dlqadmin.replays.outcomes.share_groups import is_share_group
 
 GAP = timedelta(minutes=5)  # after a longer gap between looks, the owner of a partition in between is unknown
 SAMPLE = 50  # newest dead letters of each topic that are searched for their origin
-LEAST_DELAY_MS = 100  # a smaller number at the end of a retry topic's name counts topics, not milliseconds
-TOPIC_HEADERS = ("kafka_dlt-original-topic", "kafka_original-topic")
+READ_S = 10.0  # for the first record after a commit
 # Maximum age of a list of a topic's readers: while a topic has no known reader, and otherwise.
 SOON_S, RARELY_S = 3.0, 15.0
 
@@ -81,11 +79,13 @@ def look(
     (group,) = cluster.groups_on([topic], [name])
     if group.undescribed:
         return Foreign(group=group)
+    if group.state == "dead" and is_share_group(name, topic):
+        return Foreign(group=msgspec.structs.replace(group, kind="share"))
     there = cluster.all_topics()
     seen = note(group, topic, there.get(topic, 0), now)  # even if the rest can't be told yet
-    retries = retry_topics(topic, there)
+    retries = onward(topic, there)
     unwatched, retrying = _retries(name, retries, cluster) if retries else ("", "")
-    known = paths(name, topic)
+    known = paths(name, topic, parse(topic, there))
     return Foreign(
         group=group,
         paths=known.all,
@@ -93,7 +93,7 @@ def look(
         unwatched=unwatched,
         retrying=retrying,
         # A record may wait in every retry topic before it becomes a dead letter.
-        settle=timedelta(seconds=max(settings.OBSERVED_SETTLE_S, sum(map(_delay_s, retries)))),
+        settle=timedelta(seconds=max(settings.OBSERVED_SETTLE_S, sum(map(delay_s, retries)))),
         seen=seen,
     )
 
@@ -152,19 +152,18 @@ class Paths(msgspec.Struct, frozen=True):
         return tuple(sorted({*self.own, *self.unnamed}))
 
 
-def paths(group: str, topic: str) -> Paths:
-    """Return the dead letter topics of the group, by the newest records of each indexed topic."""
+def paths(group: str, topic: str, retry: RetryTopic | None = None) -> Paths:
+    """Return the dead letter topics of the group, by the newest records of each indexed topic.
+
+    `retry` is set if the topic is a retry topic. Its dead letters stand beside those of the origin topic, whose group
+    they may name.
+    """
     names = set(IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True))
     replayed = _replayed(group, topic)
-    said = {name: _said(name, group, topic, replayed) for name in sorted(names)}
-    own = tuple(name for name, words in said.items() if group in words)
+    same = {group, retry.group_of_origin(group) if retry else ""} - {""}
+    said = {name: _said(name, same, topic, replayed) for name in sorted(names)}
+    own = tuple(name for name, words in said.items() if same & words)
     return Paths(own, tuple(name for name, words in said.items() if words == {""}))
-
-
-def retry_topics(topic: str, there: Iterable[str]) -> list[str]:
-    """Return the retry topics of this topic by their names, in the order of retries."""
-    pattern = re.compile(rf"{re.escape(topic)}[-._]retry([-._].+)?")
-    return sorted((name for name in there if pattern.fullmatch(name)), key=lambda name: (_number(name), name))
 
 
 def _unseen(
@@ -207,30 +206,22 @@ def _replayed(group: str, topic: str) -> list[int]:
     return list(sample.values_list("dead_letter_id", flat=True)[:SAMPLE])
 
 
-def _said(name: str, group: str, topic: str, replayed: Sequence[int]) -> set[str]:
+def _said(name: str, same: Collection[str], topic: str, replayed: Sequence[int]) -> set[str]:
     """Return the groups that a sample of a dead letter topic's records names.
 
-    This is the group itself, or "" for records from the target topic that name no group.
+    These are groups in `same`, or "" for records from the target topic that name no group.
     """
     rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=name).order_by("-failed_at", "-pk")
-    names = ("", group, group.removeprefix(CONNECT_GROUP))
-    some = rows.filter(connector__in=names).select_related("body").only(
-        "connector", "origin_topic", "body__headers"
-    )  # fmt: skip
+    names = {"", *same, *(group.removeprefix(CONNECT_GROUP) for group in same)}
+    some = rows.filter(connector__in=names).values_list("consumer_group", "connector", "origin_topic")
     said: set[str] = set()
-    for row in (*some.filter(pk__in=replayed), *some[:SAMPLE]):
-        headers = unpack_headers(bytes(row.body.headers)) if hasattr(row, "body") else ()
-        named = text(last(headers, GROUP_HEADER)) or row.connector
-        if group in writer_groups(named):
-            return {group}
-        if not named and topic in (row.origin_topic, _first(headers, TOPIC_HEADERS)):
+    for own_group, connector, origin in (*some.filter(pk__in=replayed), *some[:SAMPLE]):
+        named = own_group or connector
+        if found := set(same).intersection(writer_groups(named)):
+            return found
+        if not named and topic == origin:
             said.add("")
     return said
-
-
-def _first(headers: tuple[tuple[str, bytes | None], ...], names: Sequence[str]) -> str:
-    found = (last(headers, name) for name in names)
-    return next((text(value) for value in found if value), "")
 
 
 def _retries(name: str, retries: Sequence[str], cluster: ClusterQueries) -> tuple[str, str]:
@@ -248,21 +239,22 @@ def _retries(name: str, retries: Sequence[str], cluster: ClusterQueries) -> tupl
         own = own or [group for group in others if group.committed]
         wanted = [(topic, number) for number in range(cluster.partitions(topic) or 0)]
         ends, begins = cluster.ends(wanted), cluster.begins(wanted)
-        held = {place: end for place, end in ends.items() if end > begins.get(place, 0)}
+        held = {place: begins.get(place, 0) for place, end in ends.items() if end > begins.get(place, 0)}
         if held and (hidden := _hidden(others)):
             return f"Kafka can't describe {hidden}, which may read the retry topic {topic}", ""
         if held and not own:
             return f"no group is known to commit in the retry topic {topic}", ""
-        if any(group.committed.get(place, 0) < end for group in own for place, end in held.items()):
-            return "", topic
+        for group in own:
+            starts = {place: max(begin, group.committed.get(place, 0)) for place, begin in held.items()}
+            if any(_has_record(place, start, cluster) for place, start in starts.items() if start < ends[place]):
+                return "", topic
     return "", ""
 
 
-def _number(name: str) -> int:
-    found = re.search(r"(\d{1,9})$", name)
-    return int(found[1]) if found else 0
+def _has_record(place: Partition, start: int, cluster: ClusterQueries) -> bool:
+    """Return whether the partition holds a committed record at `start` or after it. Raises BrokerUnavailable.
 
-
-def _delay_s(name: str) -> float:
-    """Return the delay in a retry topic's name in seconds, as Spring names them."""
-    return _number(name) / 1000 if _number(name) >= LEAST_DELAY_MS else 0.0
+    Offsets alone do not tell: the last offset of a transaction is its marker. Most groups commit the offset after the
+    last record, which is the marker's, and never go past it.
+    """
+    return any(True for _ in cluster.read_to_end(*place, start, READ_S, whole=True))

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from dlqadmin.deadletters.groups import triage
+from dlqadmin.deadletters.groups.summaries import is_all_closed, work_of
 from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity, GroupStatus
 from dlqadmin.replays import events
 from dlqadmin.replays.batches import parts
@@ -39,11 +40,12 @@ def note_passed(replay: Replay, now: datetime) -> int:
 
 
 def resolvable(replay: Replay) -> list[ResolvableGroup]:
-    """Return the unresolved groups whose sent records all passed.
+    """Return the unresolved groups whose sent records all passed, and of which no record is left.
 
     Groups with a new dead letter since the replay began are left out.
     """
     counts = dict(_all_passed(replay))
+    counts = {group: counts[group] for group, work in work_of(counts).items() if is_all_closed(work)}
     rows = Group.objects.filter(pk__in=counts).exclude(status=GroupStatus.RESOLVED)
     quiet = rows.filter(last_seen__lt=replay.started_at) if replay.started_at else rows.none()
     return [ResolvableGroup(id=row.pk, title=row.title, count=counts[row.pk]) for row in quiet.order_by("pk")]

@@ -11,14 +11,16 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.utils import timezone
 
+from dlqadmin.connectors import cluster_responses
 from dlqadmin.connectors import queries as connectors
 from dlqadmin.connectors.documents import ConnectorDocument
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.rest.times import from_ms
+from dlqadmin.rest.times import from_ms, iso_or_none
 
 OTHER_CLUSTER = ("errors.deadletterqueue.producer.bootstrap.servers", "errors.dlq.producer.bootstrap.servers")
 
@@ -129,14 +131,22 @@ class Readers(msgspec.Struct, frozen=True):
 
 
 def look() -> Readers:
-    """Return the connectors from the engine, or from its last good answer."""
-    answer = connectors.connectors()
+    """Return the connectors from the engine, or from its last good answer.
+
+    Those of other Connect clusters report no outcomes to this dashboard: their groups are foreign ones.
+    """
+    now = timezone.now()
+    answer = cluster_responses.of_own_engine(cluster_responses.fetch_connectors(now))
+    if answer is None:  # no engine is configured, so every reader is a foreign group
+        return Readers(by_name={})
     figures = metrics.snapshots()
     index = followed_topics()  # once, because it queries the database
     return Readers(
-        by_name={row.name: _reader(row, figures.get(row.name, []), index) for row in answer.results},
-        away="" if answer.reachable else f"last response {answer.as_of or 'never'}",
-        heard=answer.as_of is not None,
+        by_name={
+            row.name: _reader(row, figures.get(row.name, []), index) for row in connectors.documents([answer], now)
+        },
+        away="" if answer.reachable else f"last response {iso_or_none(answer.at) or 'never'}",
+        heard=answer.at is not None,
     )
 
 

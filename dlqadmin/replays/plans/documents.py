@@ -68,7 +68,10 @@ class ConsumerGroupDocument(Document):
 
 
 class TargetDocument(Document):
-    """A target topic: its records and its readers."""
+    """A target topic: its records and its readers.
+
+    `retry_topics` are the topic's own retry topics, by their names and in the order of retries.
+    """
 
     topic: str
     exists: bool
@@ -78,6 +81,7 @@ class TargetDocument(Document):
     watched: list[WatchedDocument]
     also_read_by: list[str]
     groups: list[ConsumerGroupDocument]
+    retry_topics: list[str]
 
 
 class PlanHeaders(Document):
@@ -218,4 +222,5 @@ def _target(facts: Facts, target: TargetTopic) -> TargetDocument:
             )
             for group in target.groups
         ],
+        retry_topics=list(target.retry_topics),
     )

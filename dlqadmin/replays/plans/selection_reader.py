@@ -19,7 +19,7 @@ from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.fixes.drafts import drafts_of, message_of
 from dlqadmin.replays.items import lineage_claims
-from dlqadmin.replays.items.messages import STRIPPED, Outgoing, kept
+from dlqadmin.replays.items.messages import Outgoing, kept, stripped
 from dlqadmin.replays.models import Disposal, Fix, LedgerEntry, ReplayItem, Selection
 from dlqadmin.replays.plans.item_choice import Candidate, CandidateFacts
 from dlqadmin.replays.plans.lineage import roots
@@ -43,6 +43,7 @@ class SelectedLetter(NamedTuple):
     partition: int
     offset: int
     connector: str
+    dialect: str
     original: str
     origin_topic: str
     origin_partition: int | None
@@ -193,7 +194,11 @@ def _originals(letters: Sequence[SelectedLetter]) -> dict[int, Outgoing]:
     """
     by_pk = {row.pk: row for row in letters if not row.lost}
     found = values({pk: row.value_size or 0 for pk, row in by_pk.items()})
-    return {pk: Outgoing(as_bytes(by_pk[pk].body__key), value, kept(by_pk[pk].headers)) for pk, value in found}
+    return {pk: _original(by_pk[pk], value) for pk, value in found}
+
+
+def _original(row: SelectedLetter, value: bytes | None) -> Outgoing:
+    return Outgoing(as_bytes(row.body__key), value, kept(row.headers, row.dialect))
 
 
 def _authors(fix: Fix) -> frozenset[int]:
@@ -226,12 +231,8 @@ def _candidate(
     edited = message_of(fix) if fix is not None and whole is not None and fix.digest != whole.digest else None
     headers = row.headers
     size = len(row.body__key or b"") + (row.value_size or 0)
-    taken = set()
-    for name, value in headers:
-        if name.startswith(STRIPPED):
-            taken.add(name)
-        else:
-            size += len(name) + len(value or b"")
+    taken = stripped(headers, row.dialect)
+    size += sum(len(name) + len(value or b"") for name, value in headers if name not in taken)
     return Candidate(
         dead_letter=row.pk,
         lineage=lineage,

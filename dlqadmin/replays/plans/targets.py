@@ -11,6 +11,7 @@ from dlqadmin.broker.groups import GroupKind, GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.replays.items.forbidden_topics import dead_letter_topics, forbidden
 from dlqadmin.replays.outcomes import target_readers
+from dlqadmin.replays.outcomes.retry_topics import retry_topics
 from dlqadmin.replays.outcomes.target_readers import Reader
 from dlqadmin.replays.plans.kafka_queries import Other, SourceClusterQueries, TargetClusterQueries
 from dlqadmin.replays.plans.options import Options
@@ -38,6 +39,7 @@ class TargetTopic(msgspec.Struct, frozen=True):
     - `forbidden`: why no replay may write to it, as a clause. Empty if replays may.
     - `made`: the topic will be created for the replay.
     - `retention_ms`: None means unlimited.
+    - `retry_topics`: its retry topics, in the order of retries.
     - `stamps`: the topic sets the time of writing on every record (LogAppendTime).
     - `compression`: the codec of the written records. Replays write without compression, because not every
       consumer can read every codec; `compression.type` of the topic may set one.
@@ -51,6 +53,7 @@ class TargetTopic(msgspec.Struct, frozen=True):
     compression: str = UNCOMPRESSED
     readers: tuple[Reader, ...] = ()
     groups: tuple[TargetGroup, ...] = ()
+    retry_topics: tuple[str, ...] = ()
     forbidden: str = ""
     made: bool = False
 
@@ -112,7 +115,10 @@ def look(names: Iterable[str], options: Options, cluster: SourceClusterQueries) 
     except BrokerUnavailable as error:
         return Targets(found, kafka=str(error) or "no response", engine=known.away)
     on = known_groups.on
-    seen = {name: msgspec.structs.replace(target, groups=on.get(name, ())) for name, target in asked.items()}
+    seen = {
+        name: msgspec.structs.replace(target, groups=on.get(name, ()), retry_topics=tuple(retry_topics(name, there)))
+        for name, target in asked.items()
+    }
     return Targets(
         seen, behind=behind, engine=known.away, groups=known_groups.away, undescribed=known_groups.undescribed
     )

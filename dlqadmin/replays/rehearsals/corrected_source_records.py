@@ -18,8 +18,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dlqadmin.audit.entries import record
-from dlqadmin.deadletters import dialects
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
+from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.records.details import message_of_letter
@@ -30,6 +29,7 @@ from dlqadmin.replays.rehearsals import inputs, sandboxed_run
 from dlqadmin.replays.rehearsals.documents import ProducedDocument, RehearsedDocument, result, shown_stages
 from dlqadmin.replays.rehearsals.inputs import MAX_BYTES, CannotRehearse
 from dlqadmin.replays.rehearsals.verdicts import stopped, verdict
+from engine.dialects.facts import DeadLetterFacts
 from engine.record.error_context_json import decode
 from engine.record.stage import StageType
 
@@ -90,7 +90,7 @@ def rehearse(rehearsal: Rehearsal, limits: sandboxed_run.RunLimits) -> Rehearsed
     row = DeadLetter.objects.select_related("body").filter(pk=rehearsal.wanted["source"]).first()
     if row is None:
         raise CannotRehearse("This dead letter no longer exists.")
-    facts = dialects.read(message_of_letter(row))
+    facts = active_mappings().read(message_of_letter(row))
     polled = _polled(row, facts, rehearsal.wanted.get("value"))
     config = inputs.properties(row.connector)
     document = {"config": config, "worker": inputs.worker_options(facts.stages, config), "polled": [polled]}

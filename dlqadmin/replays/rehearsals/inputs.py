@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from dlqadmin.connectors import queries as connectors
-from dlqadmin.deadletters import dialects
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
+from dlqadmin.connectors import cluster_responses
+from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.deadletters.records.details import as_bytes, message_of_letter
 from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import Fix
+from engine.dialects.facts import DeadLetterFacts
 from engine.record.record import Headers
 from engine.record.stage import Stage, StageType
 
@@ -50,7 +50,7 @@ class RehearsalInput(msgspec.Struct, frozen=True):
 
 def asked(row: DeadLetter, fix: Fix | None) -> RehearsalInput:
     """Return the record with the draft, or as it was. `body` must be loaded. Raises CannotRehearse."""
-    facts = dialects.read(message_of_letter(row))
+    facts = active_mappings().read(message_of_letter(row))
     if facts.source is not None:
         raise CannotRehearse("A source connector read this record. Rehearse it from the stage where it failed.")
     whole = original(row)
@@ -83,12 +83,19 @@ def properties(connector: str) -> dict[str, str]:
     """Return the connector's current configuration with masked secrets. Raises CannotRehearse."""
     if not connector:
         raise CannotRehearse("The dead letter does not name its connector.")
-    answer = connectors.fetch_connectors()
+    responses = cluster_responses.fetch_connectors()
+    answer = cluster_responses.of_own_engine(responses)
+    row = answer.body.get(connector) if answer else None
+    if answer is None or row is None:
+        others = [one.cluster for one in responses if one is not answer and connector in one.body]
+        if others:
+            raise CannotRehearse(f"{connector} runs on the Connect cluster {others[0]}, which can't rehearse records.")
+    if answer is None:
+        raise CannotRehearse("No engine of the settings can rehearse records.")
     if not answer.reachable:
         raise CannotRehearse(
             f"The engine does not respond, so the configuration of {connector} is unknown. Try again later."
         )
-    row = answer.body.get(connector)
     if row is None:
         raise CannotRehearse(f"The engine no longer has a connector {connector}.")
     return {str(name): str(value) for name, value in row["info"]["config"].items()}

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 
 from dlqadmin.audit.entries import record
 from dlqadmin.connectors import client
+from dlqadmin.connectors.connect_clusters import own_engine
 from dlqadmin.replays.rehearsals.documents import RehearsedPutDocument
 from dlqadmin.replays.rehearsals.sandboxed_run import Told
 from dlqadmin.replays.rehearsals.verdicts import NOT_REHEARSABLE
@@ -54,7 +55,7 @@ def rehearse(author: User | None, connector: str, told: Told) -> tuple[Told, Map
     # Before the call, because a put whose answer is lost had its effects too.
     record(author or "a deleted account", AUDITED, "connector", connector, {"records": len(puts)})
     try:
-        answer = _answer(client.rehearse_put(connector, list(puts.values())), len(puts))
+        answer = _answer(client.rehearse_put(own_engine(), connector, list(puts.values())), len(puts))
     except client.EngineUnavailable:
         return _noted(told, puts, "the engine did not respond to the rehearsal of the put"), {}
     except (client.EngineRefused, msgspec.ValidationError) as error:

@@ -19,6 +19,7 @@ from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.replay_marks import MARK, WORK
 from dlqadmin.deadletters.search.candidates import newest
 from dlqadmin.deadletters.search.filter_groups import FilterChoice, described
 from dlqadmin.deadletters.search.filters import (
@@ -36,6 +37,9 @@ from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
 
 MAX_RECORDS = 1_000_000
+MAX_IDS = 200_000  # in one selection
+# Filters by these would match other records once a replay has begun, so their records are frozen as ids.
+CHANGING = frozenset({MARK, WORK})
 
 
 class Frozen(msgspec.Struct, frozen=True):
@@ -54,8 +58,9 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
     if filters.worded and has_backlog():
         message = "searches text, but the newest records are not searchable yet; try again in a moment"
         raise ParameterError("filter", message)
-    if filters.probed:
-        return _freeze("filter", {"ids": _probed(filters)}, title_of(filters), watermark, actor, once, now, query)
+    if filters.probed or filters.names & CHANGING:
+        ids = _probed(filters) if filters.probed else _present(filters, watermark)
+        return _freeze("filter", {"ids": ids}, title_of(filters), watermark, actor, once, now, query)
     meant = freeze_groups(filters)
     stored = {
         "from": meant.start.isoformat(),
@@ -80,6 +85,18 @@ def _probed(filters: Filters) -> list[int]:
         message = "matches values over 1 MB or text of the newest records, which can't be searched; narrow the filter"
         raise ParameterError("filter", message)
     return sorted(row[1] for row in found.rows)
+
+
+def _present(filters: Filters, watermark: int) -> list[int]:
+    """Return the ids that the filter matches now, in order. Raises ParameterError for more than 200 000."""
+    rows = apply(filters, here()).filter(pk__lte=watermark).order_by("pk")
+    found = list(rows.values_list("pk", flat=True)[: MAX_IDS + 1])
+    if len(found) > MAX_IDS:
+        message = (
+            f"selects by work or replay state, which change, so it can match at most {MAX_IDS:,} records; narrow it"
+        )
+        raise ParameterError("filter", message)
+    return found
 
 
 def by_ids(

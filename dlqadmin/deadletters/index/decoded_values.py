@@ -1,0 +1,116 @@
+"""Decode values that name a schema after their rows are written, so that their members and words can be searched.
+
+The indexer queues them in the transaction of their rows. A worker decodes them, because a registry may take seconds to
+answer or be away: the index goes on without it. A value whose schema can't be had now is tried again, ever more rarely.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from dlqadmin.deadletters.index import word_index
+from dlqadmin.deadletters.index.column_values import unpack_headers
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, DecodedValue, QueuedDecoding
+from dlqadmin.schemas.registries import registry_of
+from engine.schemas.decoding import SCHEMA_DECODER, Decoding, decode
+from engine.schemas.registry import SchemaRegistry
+
+SLICE = 100
+RUN_S = 2.0
+MAX_REASON = 300
+FIRST_RETRY_S, LAST_RETRY_S = 15, 900
+
+
+class DecodingBacklog(msgspec.Struct, frozen=True):
+    """The number of values that are not decoded yet, and the most frequent reason; "" if none was tried."""
+
+    values: int = 0
+    reason: str = ""
+
+
+def has_backlog() -> bool:
+    """Return whether some values are not decoded yet."""
+    return QueuedDecoding.objects.exists()
+
+
+def backlog() -> DecodingBacklog:
+    """Return how many values are not decoded yet, and why."""
+    rows = QueuedDecoding.objects.values("reason").annotate(n=Count("pk")).order_by("-n")
+    found = [(row["reason"], row["n"]) for row in rows]
+    reason = next((reason for reason, _ in found if reason), "")
+    return DecodingBacklog(sum(n for _, n in found), reason)
+
+
+def decode_for(seconds: float) -> int:
+    """Decode values that are due until the queue is empty or the time is over; return how many left the queue."""
+    ends, done = time.monotonic() + seconds, 0
+    while time.monotonic() < ends:
+        taken, left = decode_due(timezone.now())
+        done += left
+        if taken < SLICE:
+            break
+    return done
+
+
+def decode_due(now: datetime) -> tuple[int, int]:
+    """Decode one slice of the values that are due; return how many were tried, and how many left the queue."""
+    due = list(QueuedDecoding.objects.filter(due_at__lte=now).order_by("due_at").values_list("pk", "tries")[:SLICE])
+    if not due:
+        return 0, 0
+    tries = dict(due)
+    rows = DeadLetter.objects.filter(pk__in=tries).values_list(
+        "pk", "body__value", "body__headers", "body__original_headers"
+    )
+    registry = registry_of(settings.CLUSTER)
+    # Outside of a transaction: the registry may take seconds.
+    found = {pk: _decoded(registry, value, own, original) for pk, value, own, original in rows}
+    later = {pk: decoding for pk, decoding in found.items() if decoding.is_pending}
+    with transaction.atomic():
+        _store({pk: decoding for pk, decoding in found.items() if pk not in later}, now)
+        QueuedDecoding.objects.filter(pk__in=tries.keys() - later.keys()).delete()
+        for pk, decoding in later.items():
+            wait = min(FIRST_RETRY_S * 2 ** tries[pk], LAST_RETRY_S)
+            QueuedDecoding.objects.filter(pk=pk).update(
+                tries=tries[pk] + 1, due_at=now + timedelta(seconds=wait), reason=_reason(decoding)
+            )
+    return len(due), len(due) - len(later)
+
+
+def _decoded(
+    registry: SchemaRegistry | None,
+    value: bytes | memoryview | None,
+    headers: bytes | memoryview,
+    original_headers: bytes | memoryview | None,
+) -> Decoding:
+    packed = headers if original_headers is None else original_headers
+    return decode(bytes(value or b""), unpack_headers(bytes(packed)), "value", registry)
+
+
+def _store(found: dict[int, Decoding], now: datetime) -> None:
+    """Store the values that a schema decoded, and queue their words again."""
+    made = [
+        DecodedValue(dead_letter_id=pk, json=decoding.result.json.encode())
+        for pk, decoding in found.items()
+        if decoding.result is not None and decoding.result.schema is not None and decoding.result.json is not None
+    ]
+    if not made:
+        return
+    DecodedValue.objects.bulk_create(made, ignore_conflicts=True)
+    _rewrite_words([one.dead_letter_id for one in made], now)
+
+
+def _rewrite_words(ids: Sequence[int], now: datetime) -> None:
+    DeadLetterText.objects.filter(pk__in=ids).delete()
+    word_index.queue(ids, now)
+
+
+def _reason(decoding: Decoding) -> str:
+    return next((one.reason for one in decoding.attempts if one.decoder == SCHEMA_DECODER), "")[:MAX_REASON]
