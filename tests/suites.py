@@ -1,11 +1,13 @@
 """The test suites, and the plans that run them.
 
-A suite is one pytest process with one mark. A plan is a list of stages; the suites of a stage run at the same time.
+A suite is one pytest process with one mark. A plan is a list of lanes, which run at the same time. The suites of a lane
+run one after the other. Two lanes fill two cores, because browser, broker and Spark tests wait for much of their time.
 
 `test` is what every change must pass. `fast` is the part of it that needs no real service and no slow test.
 `soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
 at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, or tries hundreds of
 random examples of a property that `test` tries with dozens. It also tries every property with new random examples.
+`interop` runs real programs of other frameworks, which Maven, npm and Go build.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Suite(NamedTuple):
     processes: int = 1
     with_broker: bool = False
     with_postgres: bool = False
+    with_registry: bool = False
     also: str = ""  # a further condition on the marks
 
     def options(self, *, soak: bool = False) -> list[str]:
@@ -44,6 +47,7 @@ BROKER = Suite(
     "broker",
     processes=3,  # these tests mostly wait
     with_broker=True,
+    with_registry=True,
 )
 POSTGRES = Suite(
     "dashboard on PostgreSQL",
@@ -56,14 +60,16 @@ POSTGRES = Suite(
 SPARK = Suite("spark", ("tests/spark",), "spark", with_broker=True)
 BROWSER = Suite("browser", ("tests/browser", "tests/demo", "tests/security"), "browser")
 CHAOS = Suite("chaos", ("tests/chaos",), "chaos")
+INTEROP = Suite("interop", ("tests/interop",), "interop", with_broker=True)
 VITEST = Suite(FRONTEND, (), "")
 
-SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS)
+SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS, INTEROP)
 
 PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
-    "fast": ((FAST, VITEST),),
-    "test": ((UNIT, BROKER), (POSTGRES,), (VITEST,), (SPARK,), (BROWSER,)),
-    "soak": tuple((suite,) for suite in (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS)),
+    "fast": ((FAST,), (VITEST,)),
+    "test": ((BROWSER, SPARK), (UNIT, BROKER, POSTGRES, VITEST)),
+    "interop": ((INTEROP,),),
+    "soak": ((UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS),),
 }
 
 

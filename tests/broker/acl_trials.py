@@ -14,7 +14,6 @@ from uuid import uuid4
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from engine.__main__ import build_herder
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import EngineError
 from engine.herder.snapshot import HerderSnapshot
@@ -22,6 +21,7 @@ from engine.kafka.client_options import producer_settings
 from engine.kafka.producer import KafkaProducer
 from engine.record.record import Headers, Record, TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.startup.wiring import build_herder
 from tests.broker.connector import read_all
 from tests.broker.driver import Threads
 from tests.support.authorizer import AuthorizingBroker, credentials
@@ -210,7 +210,7 @@ class Trial:
     def run(self, until: Callable[[HerderSnapshot], object], timeout_s: float = TIMEOUT_S) -> HerderSnapshot:
         """Run the driver and its leases in this process until it holds, or time is up."""
         runner = Threads()
-        herder = build_herder(self.worker, runner, ["http://127.0.0.1:1"], [self.properties])
+        herder = build_herder(self.worker, runner, "http://127.0.0.1:1", [self.properties])
         thread = threading.Thread(target=herder.run, daemon=True)
         thread.start()
         late = time.monotonic() + timeout_s

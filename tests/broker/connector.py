@@ -25,9 +25,9 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
-from engine.leases import Lease, TaskConfig, TaskReport
 from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, TopicPartition
+from engine.worker_messages import Lease, TaskConfig, TaskReport
 from tests.support.permissions import ALLOWED
 
 BIG = "20000000"

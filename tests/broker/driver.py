@@ -20,15 +20,15 @@ from typing import Any
 import httpx
 
 from demo.network import free_ports
-from engine.__main__ import build_herder, examine_connector
 from engine.assembly.lease import run_lease
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
-from engine.leases import Lease, TaskReport
 from engine.rest.access import access_rules
 from engine.rest.app import build_app
 from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
+from engine.startup.wiring import advertised, build_herder, examine_connector
+from engine.worker_messages import Lease, TaskReport
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
@@ -98,7 +98,7 @@ class Driver:
 
     def health(self) -> str:
         try:
-            return str(self.http.get("/health").json()["status"])
+            return str(self.http.get("/health/details").json()["status"])
         except httpx.TransportError:
             return ""
 
@@ -147,7 +147,7 @@ def main(path: str) -> None:
     worker = parse_worker(load_properties(Path(path)))
     access, _ = access_rules(worker, os.environ)
     rest, runner = RestServer(worker.rest.listeners), Threads()
-    herder = build_herder(worker, runner, rest.addresses)
+    herder = build_herder(worker, runner, advertised(worker, rest.addresses))
     rest.start(RequestChecks(build_app(herder, partial(examine_connector, worker=worker)), access))
     signal.signal(signal.SIGTERM, lambda *_: herder.stop())
     herder.run()

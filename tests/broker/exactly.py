@@ -26,10 +26,10 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, transactional_id, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.database_positions import OutboxRecord
 from engine.record.record import Headers, RawRecord, TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.worker_messages import Lease, TaskConfig, TaskReport
 from tests.broker.connector import Connector
 
 REPLAYED = 7

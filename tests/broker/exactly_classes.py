@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.assembly.connector_classes import CLASSES, of_databases
+from engine.assembly.connector_classes import CLASSES, of_databases, of_delta, of_objects
+from engine.connectors.delta.sink import DeltaSink
+from engine.connectors.objects.sink import ObjectStoreSink
 from engine.connectors.sql.sink import SqlSink
-from engine.record.record import Record
+from engine.record.record import Record, TopicPartition
 
 MARKER = "STOP_MARKER"  # the variable that names a file: once it is there nothing stops any more
 
@@ -28,6 +30,38 @@ class StoppedWithRows(SqlSink):
 
     def put(self, records: Sequence[Record]) -> None:
         super().put(records)
+        stop_once()
+
+
+class StoppedBeforeObject(ObjectStoreSink):
+    """Stops its process before it writes the objects of a commit."""
+
+    def write(self, positions: Mapping[TopicPartition, int]) -> None:
+        stop_once()
+        super().write(positions)
+
+
+class StoppedAfterObject(ObjectStoreSink):
+    """Stops its process when objects are written and the offsets are not committed."""
+
+    def write(self, positions: Mapping[TopicPartition, int]) -> None:
+        super().write(positions)
+        stop_once()
+
+
+class StoppedBeforeTable(DeltaSink):
+    """Stops its process before it appends to the tables."""
+
+    def write(self, positions: Mapping[TopicPartition, int]) -> None:
+        stop_once()
+        super().write(positions)
+
+
+class StoppedAfterTable(DeltaSink):
+    """Stops its process when rows are appended and the offsets are not committed."""
+
+    def write(self, positions: Mapping[TopicPartition, int]) -> None:
+        super().write(positions)
         stop_once()
 
 
@@ -55,3 +89,7 @@ def stop_once() -> None:
 
 for stopped in (StoppedBeforeRows, StoppedWithRows):
     CLASSES[stopped.__name__] = replace(of_databases()["SqlSink"], factory=stopped)
+for halted in (StoppedBeforeObject, StoppedAfterObject):
+    CLASSES[halted.__name__] = replace(of_objects()["ObjectStoreSink"], factory=halted)
+for late in (StoppedBeforeTable, StoppedAfterTable):
+    CLASSES[late.__name__] = replace(of_delta()["DeltaSink"], factory=late)

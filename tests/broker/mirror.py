@@ -26,10 +26,11 @@ from engine.connectors.mirror.cluster_admin import MirrorAdmin
 from engine.connectors.mirror.watch import MirrorWatch
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, producer_settings
+from engine.kafka.consumer import retry_while_retriable
 from engine.kafka.producer import KafkaProducer
-from engine.leases import ConnectorKind, Delivery, Lease, TaskConfig, TaskReport
 from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
+from engine.worker_messages import ConnectorKind, Delivery, Lease, TaskConfig, TaskReport
 from tests.broker.connector import read_all
 from tests.support.permissions import ALLOWED
 
@@ -90,7 +91,8 @@ class Cluster:
         return self.mirror_admin.committed(group, [at]).get(at)
 
     def commit(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
-        self.mirror_admin.commit(group, {TopicPartition(topic, partition): Committed(offset)})
+        at = {TopicPartition(topic, partition): Committed(offset)}
+        retry_while_retriable(lambda: self.mirror_admin.commit(group, at))  # a broker that has just started may refuse
 
 
 class Mirror:

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from engine.config.topic import TaskEntry, commit_record, connector_record, count_record, task_record
-from engine.leases import ConnectorKind, Lease, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
+from engine.worker_messages import ConnectorKind, Lease, TaskConfig
 from tests.broker.connector import Connector, read_all
 
 OFFSET_PARTITIONS = 3

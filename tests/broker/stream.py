@@ -13,8 +13,8 @@ import orjson
 from engine.assembly.lease import run_lease
 from engine.config.topic import TargetState, TaskEntry, commit_record, connector_record, count_record, task_record
 from engine.errors import RetriableError
-from engine.leases import ConnectorKind, Lease, TaskReport
 from engine.record.record import RawRecord, TopicPartition
+from engine.worker_messages import ConnectorKind, Lease, TaskReport
 from tests.broker.connector import Connector
 from tests.broker.processors import Keeping
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.config.topic import KeyValue, commit_record, connector_record
 from engine.kafka.client_options import transactional_settings
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector, file_sink
 from tests.broker.driver import Driver, running
 

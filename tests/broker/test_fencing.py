@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from demo.network import wait_until
-from engine.__main__ import examine_connector
 from engine.assembly.driver import TransactionLimit, fence_tasks, task_settings
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError, EngineError, GenerationFenced
@@ -22,9 +21,10 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import Delivery, LeaseEnd, TaskConfig
 from engine.ports import Committed
 from engine.record.record import TopicPartition
+from engine.startup.wiring import examine_connector
+from engine.worker_messages import Delivery, LeaseEnd, TaskConfig
 from tests.broker.connector import Connector, file_sink
 from tests.broker.driver import Driver, running
 from tests.broker.test_leader import Cluster

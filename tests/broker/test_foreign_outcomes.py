@@ -37,8 +37,11 @@ class Foreign:
         self.broker, self.group = broker, f"billing-{name}"
         self.topic, self.dlq = f"orders-{name}", f"orders-{name}.dlq"
         self.member: Consumer | None = None
-        admin = AdminClient({"log_level": 0, "bootstrap.servers": broker})
-        for made in admin.create_topics([NewTopic(self.topic, 1, 1), NewTopic(self.dlq, 1, 1)]).values():
+        self.create(self.topic, self.dlq)
+
+    def create(self, *names: str) -> None:
+        admin = AdminClient({"log_level": 0, "bootstrap.servers": self.broker})
+        for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
             made.result(20)
 
     def send(self) -> None:
@@ -116,6 +119,11 @@ class Foreign:
         return self.member
 
 
+def wait_for_settle_time() -> None:
+    settled = time.monotonic() + SETTLE_S
+    wait_until(lambda: time.monotonic() > settled, "the settle time", 30)
+
+
 @pytest.fixture
 def foreign(broker: str, settings: Any) -> Iterator[Foreign]:
     settings.KAFKA_BOOTSTRAP_SERVERS, settings.CLUSTER, settings.OBSERVED_SETTLE_S = broker, "local", SETTLE_S
@@ -135,8 +143,7 @@ def test_a_real_group_that_read_and_committed_has_let_them_pass_and_nothing_more
     assert foreign.outcomes() == ["sent(waiting)"] * 2
     foreign.read_and_commit()
     assert foreign.outcomes() == ["sent(settling)"] * 2
-    settled = time.monotonic() + SETTLE_S
-    wait_until(lambda: time.monotonic() > settled, "the settle time", 30)
+    wait_for_settle_time()
     assert foreign.outcomes() == ["passed(observed)"] * 2
     item = ReplayItem.objects.earliest("ordinal")
     assert (item.watched, item.evidence) == (
@@ -144,6 +151,29 @@ def test_a_real_group_that_read_and_committed_has_let_them_pass_and_nothing_more
         f"observed: {foreign.group} committed past the record, and no dead letter arrived within 1 s",
     )
     assert Replay.objects.get().status == "done"
+
+
+def test_the_marker_of_a_transaction_in_a_retry_topic_keeps_no_record_waiting(foreign: Foreign) -> None:
+    """A group commits the offset after its last record, which is the marker's."""
+    retry = f"{foreign.topic}-retry-0"
+    foreign.create(retry)
+    producer = Producer({"log_level": 0, "bootstrap.servers": foreign.broker, "transactional.id": retry})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(retry, b"v", partition=0)
+    producer.commit_transaction(20)
+    foreign.join()
+    foreign.send()
+    Replay.objects.update(watch=[foreign.group])
+    foreign.read_and_commit()
+    options = {"group.id": f"{foreign.group}-retry-0", "enable.auto.commit": False}
+    with closing(Consumer({"log_level": 0, "bootstrap.servers": foreign.broker, **options})) as reader:
+        for offset, outcome in ((0, "sent(in_retry)"), (1, "sent(settling)")):
+            reader.commit(offsets=[TopicPartition(retry, 0, offset)], asynchronous=False)
+            assert topics.ends([(retry, 0)]) == {(retry, 0): 2}
+            assert foreign.outcomes() == [outcome] * 2
+    wait_for_settle_time()
+    assert foreign.outcomes() == ["passed(observed)"] * 2
 
 
 def test_a_real_group_that_everybody_left_says_nothing_of_what_comes_after(foreign: Foreign) -> None:

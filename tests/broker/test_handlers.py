@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.leases import LeaseEnd
 from engine.record.error_context_json import decode
+from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector, file_sink
 from tests.broker.processors import Keeping
 from tests.broker.source import SourceConnector

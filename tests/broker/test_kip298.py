@@ -16,8 +16,8 @@ from demo.broker import LocalBroker
 from engine.assembly.lease import run_lease
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings
-from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, LeaseEnd, TaskReport
 from tests.broker.connector import Connector, file_sink
 
 LETTERS = "errors.deadletterqueue."

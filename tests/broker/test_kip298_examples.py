@@ -17,8 +17,8 @@ from engine.config.errors_policy import DeadLetterDelivery
 from engine.config.properties import load_properties
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings
-from engine.leases import LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector, file_sink
 from tests.support.permissions import open_worker
 from tests.support.stores import PASSWORD, Stores

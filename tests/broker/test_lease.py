@@ -11,7 +11,7 @@ import pytest
 
 from engine.assembly.lease import run_lease
 from engine.config.topic import Leader, TargetState, leader_record
-from engine.leases import Lease, LeaseEnd
+from engine.worker_messages import Lease, LeaseEnd
 from tests.broker.connector import Connector, file_sink
 from tests.broker.steps import DyingSink
 

@@ -13,9 +13,9 @@ from engine.errors import ProduceFailed
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import QUICK, admin_settings, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.leases import LeaseEnd
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector, file_sink
 from tests.broker.test_clients import ended
 from tests.broker.test_lease import balance, run_in_child

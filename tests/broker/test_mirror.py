@@ -14,7 +14,7 @@ from engine.__main__ import main
 from engine.assembly.mirror_offsets_command import copy_offsets
 from engine.assembly.validation import validate
 from engine.config.worker import parse_worker
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.conftest import ensure_running
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, total
 

@@ -11,7 +11,7 @@ import pytest
 from engine.connectors.mirror.records import Checkpoint, parse_checkpoint
 from engine.kafka.client_options import transactional_settings
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.mirror import ONCE, Cluster, Mirror
 from tests.support.broker import lasting_broker
 

@@ -18,8 +18,8 @@ from demo.broker import LocalBroker
 from engine.kafka.client_options import transactional_id, transactional_settings
 from engine.kafka.fencing import fence
 from engine.kafka.transactional import KafkaTransactional
-from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, encoded
 
 PARTITIONS = 3
@@ -29,7 +29,7 @@ SLOWLY = {"transforms": "slow", "transforms.slow.type": "tests.broker.mirror.Slo
 PROGRAM = """
 import sys, msgspec
 from engine.assembly.lease import run_lease
-from engine.leases import Lease
+from engine.worker_messages import Lease
 lease = msgspec.json.decode(sys.stdin.buffer.read(), type=Lease)
 while True:
     print(*(report.end for report in run_lease(lease)), flush=True)

@@ -187,6 +187,7 @@ def test_one_dies_while_it_settles_what_another_left(target: Target, cancelled: 
     assert LedgerEntry.objects.count() == (0 if cancelled else 3 * len(tried))
 
 
+@pytest.mark.soak  # a series of twenty deaths; those above are the short cases
 def test_one_dies_while_it_takes_up_stores_and_writes_at_once(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queueing, "SLICE", 2)
     tried = _dies_everywhere(target, Two.plan_anew)
@@ -196,6 +197,7 @@ def test_one_dies_while_it_takes_up_stores_and_writes_at_once(target: Target, mo
     assert not Chunk.objects.filter(state="open").exists()
 
 
+@pytest.mark.soak
 def test_one_wakes_with_two_chunks_open_after_its_successor_has_sent(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:

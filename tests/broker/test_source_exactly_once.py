@@ -17,8 +17,8 @@ import pytest
 
 from demo.network import wait_until
 from engine.assembly.lease import run_lease
-from engine.leases import Lease, LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, LeaseEnd
 from tests.broker.connector import read_all
 from tests.broker.source import ExactlyOnce
 from tests.broker.sources import FIBONACCI

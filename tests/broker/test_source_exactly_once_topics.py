@@ -10,8 +10,8 @@ import orjson
 from engine.assembly.lease import run_lease
 from engine.assembly.own_offsets import offsets_copier
 from engine.config.worker import parse_worker
-from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests.broker.connector import read_all
 from tests.broker.source import ExactlyOnce
 from tests.broker.test_source_exactly_once import counting

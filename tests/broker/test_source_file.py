@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from demo.broker import LocalBroker
-from engine.leases import LeaseEnd, TaskReport
+from demo.network import free_ports
+from engine.worker_messages import LeaseEnd, TaskReport
 from tests.broker.source import SourceConnector
 
 TRANSFORM = {"transforms": "pick", "transforms.pick.type": "tests.broker.steps.Picky"}
@@ -204,3 +205,20 @@ def test_a_broker_that_is_killed_and_comes_back_costs_no_line(own_broker: LocalB
     written = [int(value) for value in source.values()]
     assert sorted(set(written)) == list(range(1500))
     assert report.metrics["records-consumed"] == report.metrics["records-delivered"] == 1500
+
+
+@pytest.mark.parametrize(("retries", "end"), [("0", LeaseEnd.FAILED), ("-1", LeaseEnd.PARKED)])
+def test_a_write_that_times_out_fails_a_task_without_a_retry_budget(
+    broker: str, tmp_path: Path, retries: str, end: LeaseEnd
+) -> None:
+    append(tmp_path / "in", "one", "two")
+    # Nobody listens there, so the client repeats its requests until they time out.
+    quick = {"bootstrap.servers": f"127.0.0.1:{free_ports(1)[0]}", "delivery.timeout.ms": "1000", "linger.ms": "0"}
+    overrides = {f"producer.override.{name}": value for name, value in quick.items()}
+    source = connector(broker, tmp_path / "in", **overrides, **{"errors.retry.limit": retries})
+    source.worker["connector.client.config.override.policy"] = "All"
+    report = source.run(budget_ms=3000)
+    assert report.end is end, report.trace
+    assert "KAFKA_PRODUCE" in (report.trace or "")
+    assert ("_MSG_TIMED_OUT" in (report.trace or "")) is (end is LeaseEnd.FAILED)
+    assert source.offsets() == {}

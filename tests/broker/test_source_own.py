@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.assembly.lease import run_lease
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.source import SourceConnector
 from tests.broker.steps import DyingSource
 from tests.broker.test_lease import run_in_child

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import orjson
 
-from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests.broker.source import SourceConnector
 
 

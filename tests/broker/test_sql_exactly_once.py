@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.config.topic import restart_record
-from engine.leases import LeaseEnd
 from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.worker_messages import LeaseEnd
 from tests.broker.exactly import ExactlyOnce, Table, numbered
 from tests.broker.test_lease import balance
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.connectors.sql.offsets import SqlOffsets
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.exactly import KILLS, REPLAYED, ExactlyOnce, Feeder, Table, await_stop, child_of, go_on, numbered
 from tests.broker.exactly_classes import MARKER
 

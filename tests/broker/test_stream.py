@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.stream import Stream, nodes
 from tests.broker.test_lease import balance
 

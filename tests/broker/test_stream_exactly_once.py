@@ -16,8 +16,8 @@ import pytest
 
 from engine.config.topic import TargetState
 from engine.errors import RetriableError
-from engine.leases import Lease, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
+from engine.worker_messages import Lease, LeaseEnd
 from tests.broker.exactly import read_committed
 from tests.broker.stream import Stream, nodes
 from tests.broker.test_lease import balance

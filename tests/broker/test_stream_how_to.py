@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from engine.config.properties import parse_properties
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.broker.stream import Stream
 from tests.broker.test_lease import balance
+from tests.support.pages import blocks_of
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "write-a-processor.md").read_text()
-BLOCKS: dict[str, str] = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+BLOCKS = blocks_of("write-a-processor.md")
 
 
 def test_the_stream_of_the_page_does_what_the_page_says(

@@ -10,9 +10,9 @@ import pytest
 from engine.assembly.validation import validate
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
-from engine.leases import Delivery, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.worker_messages import Delivery, LeaseEnd
 from tests.broker.exactly import ExactlyOnce, read_committed
 from tests.broker.test_lease import balance
 

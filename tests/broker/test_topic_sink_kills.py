@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests.broker.exactly import KILLS, REPLAYED, Feeder, await_stop, child_of, go_on, read_committed
 from tests.broker.exactly_classes import MARKER
 from tests.broker.test_topic_sink import ToTopic

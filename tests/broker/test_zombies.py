@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.leases import Lease, LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, LeaseEnd
 from tests.broker.exactly import await_stop, go_on, read_committed
 from tests.broker.test_topic_sink import ToTopic
 

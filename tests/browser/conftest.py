@@ -4,7 +4,7 @@ All tests share one product, one browser profile and one tab. A profile of its o
 because nothing is cached there; a new tab costs it half a second.
 
 BROWSER_URL and BROWSER_PASSWORD point the tests at a product that runs already, for instance that of `make run`
-with DEMO_TRICKLE_PER_MINUTE=0.
+with DEMO_TRICKLE_PER_MINUTE=0 and DEMO_PAST_WEEK=false.
 """
 
 from __future__ import annotations

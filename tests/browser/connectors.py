@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from dlqadmin.connectors.cluster_responses import ClusterResponse
+from dlqadmin.connectors.connect_clusters import ENGINE, ConnectorKey
 from dlqadmin.connectors.documents import ConnectorDocument, ConnectorList
 from dlqadmin.connectors.error_budgets import nearest_to_failing
-from dlqadmin.connectors.queries import connector_document
+from dlqadmin.connectors.queries import cluster_document, connector_document
 from dlqadmin.connectors.states import reported_states, shown_state
 from dlqadmin.metrics.models import TaskSnapshot
 from tests.support.statuses import ZEROS, T, sink, source, stream
@@ -15,6 +17,7 @@ from tests.support.statuses import ZEROS, T, sink, source, stream
 NOW = datetime.fromtimestamp(T / 1000, UTC)
 DLQ = "errors.deadletterqueue.topic.name"
 TRACE = "Traceback (most recent call last):\nengine.errors.TaskError: Tolerance exceeded: TASK_PUT (SqlSink) failed"
+ENGINE_NOW = ClusterResponse(reachable=True, at=NOW, body={}, software="dlqadmin", version="0.1.0")
 Rows = tuple[dict[str, str], list[dict[str, Any]]]
 
 CONNECTORS: dict[str, Rows] = {
@@ -62,8 +65,8 @@ CONNECTORS: dict[str, Rows] = {
 def answer() -> ConnectorList:
     """The list of connectors at the time of the recording."""
     rows = [_connector(name, config, statuses) for name, (config, statuses) in CONNECTORS.items()]
-    near = nearest_to_failing((row.name, task.id, task.budget) for row in rows for task in row.tasks)
-    return ConnectorList(reachable=True, as_of=NOW.isoformat(), trouble=None, nearest=near, results=rows)
+    near = nearest_to_failing((row.key, task.id, task.budget) for row in rows for task in row.tasks)
+    return ConnectorList(clusters=[cluster_document(ENGINE_NOW)], nearest=near, results=rows)
 
 
 def _connector(name: str, config: dict[str, str], statuses: list[dict[str, Any]]) -> ConnectorDocument:
@@ -76,4 +79,4 @@ def _connector(name: str, config: dict[str, str], statuses: list[dict[str, Any]]
         for task, one in enumerate(statuses)
     ]
     shown = shown_state(reported_states(row), figures, None, reachable=True, as_of=NOW)
-    return connector_document(name, row, shown, figures, {("usgs-to-sql", 0): 30.0}, NOW)
+    return connector_document(ConnectorKey(ENGINE, name), row, shown, figures, {("usgs-to-sql", 0): 30.0}, NOW)

@@ -16,6 +16,15 @@ PICTURES = Path(__file__).resolve().parents[2] / "docs" / "screens"
 WIDTHS = {1440: 1000, 1280: 900, 390: 844}
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PICTURED = {1440: "", 390: "-narrow"}
+MOST_SHIFT = 0.05
+# The sum of the shifts since the page was opened, without those that a person caused.
+LAYOUT_SHIFT = """new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 100); // buffered entries arrive in a task of their own
+})"""
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -54,6 +63,17 @@ def fits_everywhere(page: Page, screen: str, show: Callable[[], object] | None =
             for theme in THEMES:
                 fits(page, screen, width, theme)
     page.emulate_media(color_scheme="light")
+    if before:
+        page.set_viewport_size(before)
+
+
+def stays_still(page: Page, screen: str, show: Callable[[], object]) -> None:
+    """Check that nothing moves on a narrow and on a wide screen while `show` loads it anew."""
+    before = page.viewport_size
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        show()
+        assert page.evaluate(LAYOUT_SHIFT) <= MOST_SHIFT, (screen, width)
     if before:
         page.set_viewport_size(before)
 

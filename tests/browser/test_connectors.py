@@ -101,7 +101,7 @@ def test_a_stream_shows_what_its_handler_dropped_node_by_node(recorded: Page) ->
     stream = panel(recorded, "quakes-enriched")
     stages = stream.get_by_test_id("stage")
     expect(stages).to_contain_text(["JsonConverter", "parse, Step", "enrich, Step"])
-    metrics = stream.get_by_role("table", name="Metrics by task")
+    metrics = recorded.get_by_role("table", name="Metrics by task")
     expect(metrics.get_by_role("row", name="dropped-records-total")).to_contain_text("12")
     expect(metrics.get_by_role("row", name="dropped-records-rate")).to_contain_text("0.4/s")
 

@@ -100,7 +100,7 @@ def test_a_record_shows_the_stage_where_it_failed(page: Page) -> None:
 
 
 def test_a_value_that_does_not_parse_is_shown_raw_and_its_retention_told(page: Page) -> None:
-    page.goto("/records?stage=VALUE_CONVERTER")
+    page.goto("/records?connector=usgs-to-sql&stage=VALUE_CONVERTER")
     page.get_by_test_id("record").first.click()
     with claim("the byte where parsing ends is marked"):
         expect(page.get_by_text(re.compile(r"▲ byte \d+"))).to_be_visible()

@@ -96,6 +96,7 @@ def test_an_index_that_is_behind_is_said_above_every_screen(page: Page) -> None:
     changed_health(page, records_behind=12_400, seconds_behind=40)
     page.goto("/records")
     expect(page.get_by_text("The index is 12,400 records behind (≈ 40 s)")).to_be_visible()
+    expect(page.get_by_role("heading", name="Records", level=1)).to_be_visible()
     assert barriers(page) == []
 
 

@@ -36,7 +36,7 @@ def test_a_topic_is_found_by_a_part_of_its_name(page: Page) -> None:
 
 
 def test_the_origin_of_a_dead_letter_opens_its_record_with_the_neighbours_whole(page: Page) -> None:
-    page.goto("/records?stage=VALUE_CONVERTER")
+    page.goto("/records?connector=usgs-to-sql&stage=VALUE_CONVERTER")
     page.get_by_test_id("record").first.click()
     value = page.get_by_test_id("bytes").inner_text()
     origin = page.get_by_role("link", name=re.compile(rf"^{TOPIC} . \d+ "))
@@ -60,6 +60,15 @@ def test_the_origin_of_a_dead_letter_opens_its_record_with_the_neighbours_whole(
             page.keyboard.press("Escape")
             expect(opened).to_have_count(0)
     assert barriers(page) == []
+
+
+def test_a_row_shows_the_record_without_scrolling_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    row = open_records(page, "partition=1").first
+    expect(row).to_contain_text('{"type":"Feature"')
+    assert row.evaluate("row => row.closest('[role=group]').scrollWidth <= row.closest('[role=group]').clientWidth")
+    row.click()
+    expect(page.get_by_role("region", name="Record", exact=True)).to_be_visible()
 
 
 def test_a_topic_is_read_by_time_offset_and_key_and_says_why_it_stopped(page: Page) -> None:

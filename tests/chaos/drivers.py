@@ -47,7 +47,7 @@ class Driver:
     def leads(self) -> bool:
         """Does it say so itself? One that is stopped says nothing."""
         try:
-            answer = self.http.get("/health", timeout=2).json()
+            answer = self.http.get("/health/details", timeout=2).json()
         except (httpx.HTTPError, ValueError):
             return False
         return bool(answer.get("status") == "ok")

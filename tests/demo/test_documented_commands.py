@@ -34,8 +34,9 @@ from demo import table
 from demo.environment import FILES, ROOT, parse
 from dlqadmin.cli import arguments as dlq
 from engine.__main__ import argument_parser
+from engine.reporting.log_levels import is_level
 from engine.rest.app import build_app
-from engine.rest.bodies import offset_rows
+from engine.rest.request_bodies import INITIAL_STATES, named, offset_rows, patch_of, properties_of
 from tests.support.documents import PAGES, blocks, calls, inline_commands
 
 LANGUAGES = {"sh", "http", "text", "properties", "ini", "yaml", "toml", "sql", "python"}
@@ -196,8 +197,25 @@ def check_engine(method: str, path: str, body: Mapping[str, Any] | None) -> None
     scope = {"type": "http", "method": method, "path": path}
     assert any(route.matches(scope)[0] is Match.FULL for route in engine_routes()), f"no route for {method} {path}"
     if body is not None:
-        assert (method, path) == ("PATCH", "/connectors/orders/offsets")
-        offset_rows(body)
+        ENGINE_BODIES[method, path](body)
+
+
+def check_new_connector(body: Mapping[str, Any]) -> None:
+    assert body.keys() <= {"name", "config", "initial_state"}
+    assert body["initial_state"] in INITIAL_STATES
+    assert named(body["name"], properties_of(body["config"]))
+
+
+def check_level(body: Mapping[str, Any]) -> None:
+    assert is_level(body["level"])
+
+
+ENGINE_BODIES: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], object]] = {
+    ("PATCH", "/connectors/orders/offsets"): offset_rows,
+    ("PATCH", "/connectors/orders/config"): patch_of,
+    ("POST", "/connectors"): check_new_connector,
+    ("PUT", "/admin/loggers/engine.herder"): check_level,
+}
 
 
 def check_dashboard(method: str, path: str, body: Mapping[str, Any] | None) -> None:

@@ -8,7 +8,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from demo.damage import batch, intact_event
-from demo.feeder import PARTITIONS, Feeder, missing, partition_of, resent
+from demo.feeder import Feeder, missing, resent
+from demo.topics import PARTITIONS, partition_of
 
 
 def test_nothing_is_missing_of_a_complete_topic() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ from demo.run import SERVERS, prepare, procfile
 from demo.supervisor import Supervisor
 from tests.support.product import Product
 
+log = logging.getLogger(__name__)  # `--log-cli-level=INFO` shows the seconds and the overview's sentences
 NOTICED_S, RECOVERED_S, STARTED_S = 150, 240, 240
 # A part of the command line of each process, and the reason that health gives while it does not work.
 CASES = {
@@ -143,8 +146,11 @@ def test_a_killed_web_server_gives_no_answer_and_the_same_health_afterwards(kill
 def holds_the_truth(product: Product, reason: str) -> None:
     """Wait until health names the reason; the overview must then not call the system healthy."""
     with product.client() as client:
+        began = time.monotonic()
         wait_until(lambda: reason in " ".join(get(client, "health")["reasons"]), reason, NOTICED_S, 2)
+        seconds = time.monotonic() - began
         found = get(client, "metrics/attention")
+        log.info("after %.0f s: %s", seconds, [(item["title"], item["text"]) for item in found["items"]])
         assert get(client, "health")["status"] == "failing"
     assert found["status"] == "failing"
     assert found["ok"] == ""

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from demo.environment import FILES, ROOT
-from demo.feeder import PARTITIONS, TOPIC, Feeder
+from demo.feeder import TOPIC, Feeder
 from demo.processes import PROCESSES
+from demo.topics import PARTITIONS
 from tests.support import topics
 from tests.support.product import Product
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from demo import reference, screen_fields, screen_types
-from engine.rest.prometheus import ERRORS, HELP, families
+from engine.rest.prometheus import ERRORS, HELP, checkpoint_families, families
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -59,7 +59,7 @@ def test_the_command_page_names_each_command_and_option() -> None:
 def test_the_metrics_page_names_each_metric() -> None:
     named = first_cells("metrics.md")
     engine = {name.replace("-", "_") for name in HELP}
-    engine |= {family.name.removeprefix(ERRORS) for family in families([], 0)}
+    engine |= {family.name.removeprefix(ERRORS) for family in [*families([], 0), *checkpoint_families({}, 0)]}
     engine |= set(re.findall(r'"(kafka_connect_\w+s)"', sources("engine/rest/prometheus.py")))
     dashboard = set(re.findall(r'"(dlqadmin_\w+)"', sources("dlqadmin/overview/prometheus.py")))
     assert {name.removesuffix("_total") for name in named} == {

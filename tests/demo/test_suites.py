@@ -7,13 +7,13 @@ import pytest
 
 from tests.__main__ import run, without_vitest
 from tests.junit_report import Counts, Failure, read_report, slowest, summary
-from tests.suites import PLANS, ROOT, SUITES, UNIT, VITEST, Suite, is_collected
+from tests.suites import INTEROP, PLANS, ROOT, SUITES, UNIT, VITEST, Suite, is_collected
 
 REPORT = """<testsuites><testsuite>
 <testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><error/></testcase>
 <testcase name="d"><skipped/></testcase><testcase name="e"/>
 </testsuite></testsuites>"""
-SERVICES = {"broker", "spark", "chaos", "browser"}
+SERVICES = {"broker", "spark", "chaos", "browser", "interop"}
 
 
 def test_a_report_is_counted_case_by_case(tmp_path: Path) -> None:
@@ -114,8 +114,10 @@ def test_the_errors_of_a_suites_process_are_shown_only_if_it_ends_badly(
 
 def test_each_suite_of_the_soak_plan_is_run_without_its_soak_tests_by_the_test_plan() -> None:
     planned = {name: {suite for stage in stages for suite in stage} for name, stages in PLANS.items()}
-    assert planned["test"] == (set(SUITES) | {VITEST}) - {suite for suite in SUITES if suite.mark == "chaos"}
-    assert planned["soak"] == set(SUITES)
+    left_out = {suite for suite in SUITES if suite.mark in {"chaos", "interop"}}
+    assert planned["test"] == (set(SUITES) | {VITEST}) - left_out
+    assert planned["soak"] == set(SUITES) - {INTEROP}
+    assert planned["interop"] == {INTEROP}
     assert {suite.mark for suite in planned["fast"]} == {"unit", ""}
     assert without_vitest((UNIT, VITEST)) == (UNIT,)
 
@@ -134,6 +136,7 @@ def test_every_mark_has_a_suite(pytestconfig: pytest.Config) -> None:
         ("broker", "dlqadmin/broker/test_broker.py", True),
         ("broker", "dlqadmin/test_elsewhere.py", False),
         ("browser", "demo/test_main_job.py", True),
+        ("interop", "interop/test_writers.py", True),
         ("browser", "spark/test_kills.py", False),
     ],
 )

@@ -16,6 +16,7 @@ from dlqadmin.accounts import tokens
 from dlqadmin.audit import sign_in_limits
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.permissions import READ_PAYLOADS, rights_of
+from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.jobs import runs
 from tests.dlqadmin.fakes import FakeEngine
 
@@ -29,7 +30,9 @@ def alone(settings: Settings) -> None:
     """A test never talks to what happens to run on this machine."""
     settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = NOWHERE, 0.02  # each question waits so long
     settings.KAFKA_SECURITY, settings.OTHER_CLUSTERS = {}, {}
+    settings.SCHEMA_REGISTRIES, settings.SCHEMA_REGISTRY_SECRETS = {}, {}
     settings.ENGINE_URL, settings.ENGINE_URLS, settings.ENGINE_CA_FILE = f"http://{NOWHERE}", [], ""
+    settings.CONNECT_CLUSTERS = {}
     settings.ENGINE_TOKEN = settings.ENGINE_TOKEN_FILE = settings.ENGINE_USER = settings.ENGINE_PASSWORD = ""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; the product has Django's
     settings.WHITENOISE_AUTOREFRESH = True  # otherwise each client reads all static files for its first request
@@ -38,6 +41,7 @@ def alone(settings: Settings) -> None:
     settings.DLQ_TOPICS = [r".*[.-]dlq$"]
     settings.ENVIRONMENT, settings.CLUSTER, settings.READ_ONLY = "LOCAL", "local", False
     sign_in_limits.forget_own_counts()
+    forget_active_mappings()
     runs.cut_off.clear()  # the next test's database gives the same ids again
     for name in settings.CACHES:
         caches[name].clear()
@@ -70,6 +74,13 @@ def as_reader(db: None) -> APIClient:
 @pytest.fixture
 def as_operator(operator: User) -> APIClient:
     return signed_in(operator)
+
+
+@pytest.fixture
+def as_admin(db: None) -> APIClient:
+    user = person("admin-1", None)
+    User.objects.filter(pk=user.pk).update(is_superuser=True)
+    return signed_in(User.objects.get(pk=user.pk))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ class FakeEngine:
     def __init__(self) -> None:
         self.connectors: Any = {}
         self.plugins: Any = []
+        self.root: Any = {"version": "0.1.0", "commit": "", "kafka_cluster_id": "k"}
         self.answer: tuple[int, Any] = (202, None)
         self.calls: list[tuple[str, str]] = []
         self.bodies: list[Any] = []  # of the writes that have one
@@ -78,6 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _read(engine: FakeEngine, path: str) -> tuple[int, Any]:
+    if path == "/":
+        return 200, engine.root
     if path == "/connector-plugins":
         return 200, engine.plugins
     if path.endswith("/config") and isinstance(engine.connectors, dict):

@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.steps.registry import CONVERTERS as KNOWN
-from tests.fuzz.targets import CONVERTERS, SEEDS, Target, targets
+from tests.fuzz.targets import CONVERTERS, REGISTRY_CONVERTERS, SEEDS, Target, targets
 
 
 def test_every_converter_is_a_target() -> None:
-    assert {name.rpartition(".")[2] for name in KNOWN} == {name for name, _ in CONVERTERS}
+    names = {name for name, _ in CONVERTERS} | {kind.__name__ for kind, _, _ in REGISTRY_CONVERTERS}
+    assert {name.rpartition(".")[2] for name in KNOWN} == names
 
 
 @pytest.mark.parametrize("target", targets())

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from json import JSONDecodeError
 from typing import Any
 
@@ -14,18 +15,24 @@ import psycopg
 import sqlalchemy as sa
 from confluent_kafka import KafkaError, KafkaException
 
+from engine.connectors.delta.sink import DeltaSink
+from engine.connectors.elasticsearch.sink import ElasticsearchSink
 from engine.connectors.file.sink import FileSink
 from engine.connectors.file.source import FileSource
+from engine.connectors.http.sink import HttpSink
 from engine.connectors.mirror.connector_plan import Mirror
+from engine.connectors.objects.sink import ObjectStoreSink
 from engine.connectors.sql.sink import SqlSink
 from engine.connectors.sql.source import SqlSource
 from engine.errors import FatalError, RetriableError, TransformError
-from engine.leases import LeaseEnd
 from engine.record.record import RawRecord, Record
-from engine.record.schema import STRING, Schema
+from engine.record.schema import STRING, Field, Schema
 from engine.steps.registry import TRANSFORMS
+from engine.worker_messages import LeaseEnd
 from tests.fakes import Sink
 from tests.security.content_rig import NUMBER, SECRET, SINK, SOURCE, Polled, World, all_logs, flags, leaks, polled, raw
+from tests.support.fake_schema_registry import FakeSchemaRegistry
+from tests.support.http_target import HttpTarget
 
 TEXT = f'"{SECRET}"'.encode()
 OBJECT = f'{{"ssn": "{SECRET}", "n": {NUMBER}}}'.encode()
@@ -48,7 +55,10 @@ class Case:
     of_record: bool = True
 
     def world(self, *, log: bool, letters: bool) -> World:
-        return World({**self.base, **self.options}, flags(log, letters))
+        options = {**self.base, **self.options}
+        for name in [name for name, text in options.items() if text in WITH_REGISTRY]:
+            options[f"{name}.schema.registry.url"] = registry_url()
+        return World(options, flags(log, letters))
 
 
 # Converters: data that they can't read, and values that they can't write; None where there is nothing of the kind.
@@ -60,7 +70,48 @@ def enveloped(schema: str, payload: str) -> bytes:
     return f'{{"schema": {schema}, "payload": {payload}}}'.encode()
 
 
+# Converters with a registry. The schemas have the ids 1, 2, ….
+SCHEMAS = (
+    ("AVRO", '"string"'),
+    ("AVRO", '{"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}'),
+    ("JSON", '{"type": "object", "properties": {"ssn": {"type": "integer"}}}'),
+    ("PROTOBUF", 'syntax = "proto3"; message Person { string ssn = 1; }'),
+)
+WITH_REGISTRY = ("AvroConverter", "JsonSchemaConverter", "ProtobufConverter")
+
+
+def framed(number: int, data: bytes) -> bytes:
+    return b"\0" + number.to_bytes(4, "big") + data
+
+
+@cache
+def registry_url() -> str:
+    """Start the registry of these schemas, which the tests of this process share, and return its address."""
+    registry = FakeSchemaRegistry()
+    for type_, text in SCHEMAS:
+        registry.add("t-value", type_, text)
+    return HttpTarget(registry.answer).url
+
+
 READ: dict[str, list[tuple[dict[str, str], bytes]]] = {
+    "AvroConverter": [
+        ({}, framed(1, b"\x02" + SECRET.encode())),
+        ({}, framed(1, b"\x7f" + SECRET.encode())),
+        ({}, framed(1, b"\x04\xff\xff" + SECRET.encode())),
+        ({}, framed(99, SECRET.encode())),
+        ({}, SECRET.encode()),
+    ],
+    "JsonSchemaConverter": [
+        ({}, framed(3, f'{{"ssn": {SECRET}'.encode())),
+        ({}, framed(3, TEXT)),
+        ({"json.fail.invalid.schema": "true"}, framed(3, OBJECT)),
+        ({}, SECRET.encode()),
+    ],
+    "ProtobufConverter": [
+        ({}, framed(4, b"\0\x0a\x02\xff" + SECRET.encode())),
+        ({}, framed(4, b"\0\x0a\x7f" + SECRET.encode())),
+        ({}, SECRET.encode()),
+    ],
     "JsonConverter": [
         ({"schemas.enable": "false"}, f'{{"ssn": {SECRET}'.encode()),
         ({"schemas.enable": "false"}, f'{{"n": {NUMBER}1e{NUMBER} x'.encode()),
@@ -111,7 +162,18 @@ READ: dict[str, list[tuple[dict[str, str], bytes]]] = {
 
 INT32, INT64 = Schema("INT32"), Schema("INT64")
 NUMERIC = [(None, SECRET), (STRING, SECRET)]
+TYPED: list[tuple[Schema | None, Any]] = [
+    (INT32, SECRET),
+    (INT32, NUMBER),
+    (Schema("ARRAY", items=INT32), [SECRET]),
+    (Schema("MAP", keys=STRING, items=INT32), {SECRET: SECRET}),
+    (Schema("STRUCT", name="a.B", fields=(Field("ssn", INT32),)), {"ssn": SECRET}),
+    (Schema("STRUCT", name="a.B", fields=()), SECRET),
+]
 WRITE: dict[str, list[tuple[Schema | None, Any]]] = {
+    "AvroConverter": [*TYPED, (STRING, f"{SECRET}\ud800")],
+    "JsonSchemaConverter": TYPED,
+    "ProtobufConverter": TYPED,
     "JsonConverter": [
         (INT32, SECRET),
         (INT32, NUMBER),
@@ -135,10 +197,15 @@ WRITE: dict[str, list[tuple[Schema | None, Any]]] = {
 }
 
 
+def parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a record that a converter can convert."""
+    return ("key", "value") if name in WITH_REGISTRY else ("key", "value", "header")
+
+
 def reading(name: str) -> Iterator[Case]:
     """A sink whose converter of key, value or headers can't read the secret."""
     for at, (options, data) in enumerate(READ[name]):
-        for part in ("key", "value", "header"):
+        for part in parts(name):
             given = {f"{part}.converter": name, **{f"{part}.converter.{one}": text for one, text in options.items()}}
             if name == "JsonConverter" and part == "header":
                 given[f"{part}.converter.schemas.enable"] = options["schemas.enable"]
@@ -161,7 +228,7 @@ def reading(name: str) -> Iterator[Case]:
 def writing(name: str) -> Iterator[Case]:
     """A source whose converter of key, value or headers can't write the secret."""
     for at, (schema, value) in enumerate(WRITE[name]):
-        for part in ("key", "value", "header"):
+        for part in parts(name):
             given = {f"{part}.converter": name}
             if name == "JsonConverter":
                 given[f"{part}.converter.schemas.enable"] = "true"
@@ -398,6 +465,10 @@ CASES = [
 CLASSES: dict[Any, str] = {  # what does a connector's work, and the test below that takes the secret through it
     FileSink: "test_a_file_sink_tells_no_content",
     SqlSink: "test_a_database_tells_no_content",
+    HttpSink: "test_an_http_api_tells_no_content",
+    ElasticsearchSink: "test_a_search_index_tells_no_content",
+    ObjectStoreSink: "test_an_object_store_tells_no_content",
+    DeltaSink: "test_a_lake_table_tells_no_content",
     FileSource: "test_a_file_source_tells_no_content",
     SqlSource: "test_a_table_tells_no_content",
     "KafkaSink": "test_a_sink_of_topics_tells_no_content",

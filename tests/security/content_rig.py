@@ -20,7 +20,6 @@ from engine.config.topic import ConfigState, ConnectorState
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderState, ReportedFigures, TaskRun
 from engine.herder.status import status_changes, status_values
-from engine.leases import Lease, LeaseEnd, TaskConfig
 from engine.pipeline.commit import DurableThenCommit, flush_letters
 from engine.pipeline.lease import Deadline, run_tasks
 from engine.pipeline.opened_task import OpenTask
@@ -37,6 +36,7 @@ from engine.steps.registry import build_transform
 from engine.tasks.clients import TaskOpening, build_guard
 from engine.tasks.sink import ClaimedSink, sink_task
 from engine.tasks.source import writing_steps
+from engine.worker_messages import Lease, LeaseEnd, TaskConfig
 from tests.engine.pipeline.test_lease import tail
 from tests.fakes import BatchingProducer, Clock, Consumer, OffsetStore, Producer, Sink, Source
 from tests.support.permissions import open_worker

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import examine_connector
 from engine.assembly.driver import task_settings
 from engine.assembly.validation import plan_of_task, validate
 from engine.config.properties import load_properties
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.mirror.client_options import mirror_clients
 from engine.errors import ConfigError
+from engine.startup.wiring import examine_connector
 from engine.tasks.clients import base, inherited, producing
 from engine.tasks.dead_letters import letter_admin_settings, letter_settings
 

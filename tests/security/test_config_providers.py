@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.__main__ import examine_connector
 from engine.assembly.driver import task_settings
 from engine.assembly.lease import hide_values, log_failure
 from engine.assembly.validation import plan_of_task, secrets_of, validate
@@ -18,12 +17,13 @@ from engine.config.providers import REFERENCE
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import ConfigError, FatalError
 from engine.kafka.clock import WorkerClock
-from engine.leases import LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.outcome import FailedAttempts, StageFailure
 from engine.pipeline.task_state import TaskState
 from engine.record.record import RawRecord, Record, TopicPartition
+from engine.startup.wiring import examine_connector
 from engine.tasks.clients import TaskOpening, build_guard
 from engine.tasks.sink import build_transforms
+from engine.worker_messages import LeaseEnd, TaskConfig, TaskReport
 from tests.broker.connector import read_all
 from tests.broker.driver import Driver, running
 from tests.broker.test_leader import Cluster

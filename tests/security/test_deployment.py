@@ -81,7 +81,7 @@ def test_every_choice_of_the_dashboard_reaches_its_containers() -> None:
     example = (ROOT / ".env.example").read_text()
     offered = set(re.findall(r"^(?:# )?([A-Z][A-Z_]+)=", example, re.MULTILINE))
     given = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text())) | set(SERVICES["web"]["environment"])
-    local = {"WEB_HOST", "WEB_PORT", "DEMO_TRICKLE_PER_MINUTE"}
+    local = {"WEB_HOST", "WEB_PORT", "DEMO_TRICKLE_PER_MINUTE", "DEMO_PAST_WEEK"}
     assert {name for name in offered - given - local if not name.startswith(("KAFKA_", "ENGINE_"))} == set()
 
 

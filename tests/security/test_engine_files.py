@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from engine.__main__ import examine_connector
 from engine.assembly.validation import validate
 from engine.config.rooted_files import open_below, root_problem
 from engine.config.worker import WorkerConfig, parse_worker
@@ -20,6 +19,7 @@ from engine.connectors.sql.database import open_engine
 from engine.connectors.sql.source import SqlSource
 from engine.errors import ConfigError
 from engine.record.record import Record
+from engine.startup.wiring import examine_connector
 
 SINK = {"name": "c", "connector.class": "FileStreamSink", "topics": "t"}
 SOURCE = {"name": "c", "connector.class": "FileStreamSource", "topic": "lines"}

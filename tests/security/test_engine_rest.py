@@ -13,16 +13,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -37,16 +32,19 @@ from engine.rest.server import RestServer
 from engine.rest.throttle import MOST_FAILURES, Throttle
 from engine.rest.tls import server_context
 from tests.engine.rest.herder import Herder, examine
+from tests.support.certificates import self_signed
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 HOST = "engine.test"
+LOGGER = logging.getLogger("tests.security.levels").name
 BODIES = {
     "/connectors": {"name": "d", "config": {"topics": "t"}},
     "/connectors/{name}/config": {"topics": "t"},
     "/connectors/{name}/put-rehearsal": {"records": [{"key": "k", "value": {"map": []}}]},
     "/connectors/{name}/offsets": {"offsets": [{"partition": {"a": 1}, "offset": None}]},
     "/connector-plugins/{plugin}/config/validate": {"connector.class": "FileStreamSink"},
+    "/admin/loggers/{logger}": {"level": "INFO"},
 }
 
 
@@ -71,7 +69,7 @@ CLOSED = [(method, path) for method, path in ROUTES if path != "/health"]
 
 
 def ask(served: TestClient, method: str, path: str, headers: dict[str, str], content: bytes | None = None) -> Any:
-    named = path.replace("{name}", "c").replace("{plugin}", "FileStreamSink").replace("{task:int}", "0")
+    named = path.format_map({"name": "c", "plugin": "FileStreamSink", "task": "0", "logger": LOGGER})
     if content is not None:
         return served.request(method, named, headers=headers, content=content)
     body = BODIES.get(path) if method in {"POST", "PUT", "PATCH"} else None
@@ -192,8 +190,10 @@ def test_json_with_a_character_set_is_json() -> None:
 
 def test_health_tells_strangers_its_status_and_no_more() -> None:
     served = client_of(door(Herder()))
-    assert served.get("/health").json() == {"status": "ok"}
-    assert served.get("/health", headers=BEARER).json()["worker_id"] == "w:1"
+    assert served.get("/health").json().keys() == {"status", "message"}
+    assert "w:1" not in served.get("/health").text
+    assert served.get("/health/details").status_code == 401
+    assert served.get("/health/details", headers=BEARER).json()["worker_id"] == "w:1"
     assert served.get("/health", headers={"Authorization": "Bearer no"}).status_code == 401
     assert served.post("/health").status_code == 401
 
@@ -463,32 +463,6 @@ def test_a_connection_that_sends_no_request_is_closed() -> None:
             assert kept.recv(1) == b""
     finally:
         server.stop()
-
-
-def self_signed(folder: Path, password: bytes | None = None) -> tuple[Path, str]:
-    """A key and its certificate for 127.0.0.1 in one PEM file, and the certificate alone."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "engine")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    lock = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock)
-    chain = certificate.public_bytes(serialization.Encoding.PEM)
-    folder.mkdir(exist_ok=True)
-    file = folder / "keystore.pem"
-    file.write_bytes(pem + chain)
-    return file, chain.decode()
 
 
 def tls_of(properties: dict[str, str]) -> ssl.SSLContext:

@@ -12,6 +12,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.connectors import client
+from dlqadmin.connectors.connect_clusters import own_engine
 from tests.dlqadmin.conftest import alone, as_operator, as_viewer, operator, viewer
 from tests.dlqadmin.fakes import FakeEngine
 
@@ -44,13 +45,13 @@ def test_the_token_is_read_from_its_file_for_every_request(
     for token in (TOKEN, TOKEN[::-1]):
         file.write_text(f"# the engine's\n{token}\n")
         engine.authorization = f"Bearer {token}"
-        assert set(client.get(client.CONNECTORS)) == {"c"}
+        assert set(client.get(own_engine(), client.CONNECTORS)) == {"c"}
 
 
 def test_a_foreign_worker_gets_a_user_and_a_password(engine: FakeEngine, settings: Settings) -> None:
     settings.ENGINE_USER, settings.ENGINE_PASSWORD = "me", "hüsh"
     engine.authorization = "Basic " + base64.b64encode("me:hüsh".encode()).decode()
-    assert set(client.get(client.CONNECTORS)) == {"c"}
+    assert set(client.get(own_engine(), client.CONNECTORS)) == {"c"}
 
 
 def test_a_token_goes_with_a_redirect_to_a_listed_worker_alone(
@@ -59,10 +60,10 @@ def test_a_token_goes_with_a_redirect_to_a_listed_worker_alone(
     settings.ENGINE_TOKEN = TOKEN
     engine.redirect = stranger.url
     with pytest.raises(client.EngineMisconfigured, match="not in ENGINE_URLS"):
-        client.control("c", "pause")
+        client.control(own_engine(), "c", "pause")
     assert stranger.given == []
     settings.ENGINE_URLS = [stranger.url]
-    client.control("c", "pause")
+    client.control(own_engine(), "c", "pause")
     assert stranger.given == [f"Bearer {TOKEN}"]
     assert stranger.calls == [("PUT", "/connectors/c/pause")]
 
@@ -71,7 +72,7 @@ def test_workers_that_redirect_to_each_other_are_left(engine: FakeEngine, settin
     settings.ENGINE_TOKEN = TOKEN
     engine.redirect = engine.url
     with pytest.raises(client.EngineUnavailable, match="redirect to each other"):
-        client.get(client.CONNECTORS)
+        client.get(own_engine(), client.CONNECTORS)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,9 @@ def test_a_refused_dashboard_says_which_setting_to_change(
     for name, value in given.items():
         setattr(settings, name, value)
     body = as_operator.get("/api/v1/connectors").json()
-    assert body["reachable"] is False
-    assert setting in body["trouble"]
+    (cluster,) = body["clusters"]
+    assert cluster["reachable"] is False
+    assert setting in cluster["trouble"]
     response = as_operator.post("/api/v1/connectors/c/pause")
-    assert (response.status_code, response.json()["detail"]) == (503, body["trouble"])
-    assert not [value for value in given.values() if len(value) == 6 and value in body["trouble"]]
+    assert (response.status_code, response.json()["detail"]) == (503, cluster["trouble"])
+    assert not [value for value in given.values() if len(value) == 6 and value in cluster["trouble"]]

@@ -56,11 +56,11 @@ NEEDED = f"the right {READ_PAYLOADS.scope}"
 # Operations that show content to those who may read it; a new one belongs here, and is audited.
 DOORS = {
     "audit_list", "bulk_fixes_export", "bulk_fixes_list", "bulk_fixes_retrieve", "dead_letters_bytes",
-    "dead_letters_export", "dead_letters_list", "dead_letters_neighbours", "dead_letters_replays",
-    "dead_letters_retrieve", "exports_file", "exports_list", "exports_manifest", "exports_retrieve",
-    "fix_templates_list", "fixes_list", "fixes_retrieve", "fixes_suggestions", "groups_common", "groups_report",
-    "rehearsals_retrieve", "replays_items", "replays_report", "saved_searches_list", "selections_fields",
-    "selections_programs",
+    "dead_letters_decoded", "dead_letters_export", "dead_letters_list", "dead_letters_neighbours",
+    "dead_letters_replays", "dead_letters_retrieve", "exports_file", "exports_list", "exports_manifest",
+    "exports_retrieve", "fix_templates_list", "fixes_decoded", "fixes_list", "fixes_retrieve", "fixes_suggestions",
+    "groups_common", "groups_report", "rehearsals_retrieve", "replays_items", "replays_report",
+    "saved_searches_list", "selections_fields", "selections_programs",
 }  # fmt: skip
 # Of these, those that show what people wrote: searches, programs and the reasons that cite values.
 WRITTEN_BY_PEOPLE = {

@@ -39,11 +39,18 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("account_password", "tokens_list", "tokens_create", "tokens_destroy"), SESSIONS),
     "queries_cancel": READERS | WRITERS,  # of one's own query
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
-    "index_topics_change": frozenset(("admin",)),
+    **dict.fromkeys(
+        (
+            *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
+            *("registries_change", "registries_remove"),
+        ),
+        frozenset(("admin",)),
+    ),
     **dict.fromkeys(
         (
             *("dead_letters_bytes", "fix_templates_list", "fixes_retrieve", "fixes_suggestions"),
-            *("selections_fields", "selections_programs", "topics_record_bytes"),
+            *("selections_fields", "selections_programs", "topics_record_bytes", "dialects_try"),
+            *("dead_letters_decoded", "fixes_decoded"),
         ),
         PAYLOAD_READERS,
     ),
@@ -55,6 +62,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
             *(
                 "fix_templates_create",
                 "fix_templates_delete",
+                "fixes_encode",
                 "fixes_save",
                 "fixes_discard",
                 "rehearsals_create",
@@ -128,7 +136,10 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
     own = {
         "account_password",
         "clusters_test",
-        "index_topics_change",  # it writes nothing to Kafka
+        # They write nothing to Kafka.
+        *("index_topics_change", "dialects_try", "mappings_save", "mappings_retire", "mappings_read_yaml"),
+        *("registries_change", "registries_remove", "registries_test"),
+        "rereads_start",
         "queries_cancel",
         "session_create",
         "session_destroy",

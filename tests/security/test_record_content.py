@@ -18,15 +18,19 @@ import pytest
 import sqlalchemy as sa
 
 from engine.assembly.connector_classes import built_in
+from engine.config.permissions import Permissions
+from engine.connectors.delta.sink import DeltaSink
+from engine.connectors.elasticsearch.sink import ElasticsearchSink
 from engine.connectors.file.sink import FileSink
 from engine.connectors.file.source import LINE_BYTES, FileSource
+from engine.connectors.http.sink import HttpSink
 from engine.connectors.kafka.sink import KafkaSink
 from engine.connectors.mirror.sink import MirrorSink
+from engine.connectors.objects.sink import ObjectStoreSink
 from engine.connectors.sql.database import open_engine, words
 from engine.connectors.sql.sink import SqlSink
 from engine.connectors.sql.source import SqlSource
 from engine.errors import VALUE, FatalError, Message, RecordError, TransformError
-from engine.leases import Lease, LeaseEnd
 from engine.policy.handlers import ErrorHandlerContext
 from engine.record.record import Record
 from engine.record.trace import ContentPolicy, describe
@@ -34,6 +38,7 @@ from engine.reporting.log import LogReporter
 from engine.spark.worker import run_encoded
 from engine.steps.handlers import BUILT_IN as HANDLERS
 from engine.steps.registry import CONVERTERS, PREDICATES, TRANSFORMS
+from engine.worker_messages import Lease, LeaseEnd
 from tests.engine.pipeline.stream_rig import StreamRig
 from tests.fakes import BatchingProducer, Producer, Sink
 from tests.security.content_cases import (
@@ -53,7 +58,21 @@ from tests.security.content_cases import (
     run,
     short,
 )
-from tests.security.content_rig import NUMBER, SECRET, SINK, SOURCE, Polled, World, all_logs, flags, leaks, polled, raw
+from tests.security.content_rig import (
+    NUMBER,
+    P0,
+    SECRET,
+    SINK,
+    SOURCE,
+    Polled,
+    World,
+    all_logs,
+    flags,
+    leaks,
+    polled,
+    raw,
+)
+from tests.support.http_target import Reply, http_target
 
 
 def test_every_built_in_step_has_a_case() -> None:
@@ -181,6 +200,63 @@ def test_a_database_tells_the_facts_that_explain_its_error(url: str) -> None:
         r'UNIQUE constraint failed: people.id|violates unique constraint "people_id_key"; message withheld',
         describe(error.cause).text,
     )
+
+
+@pytest.mark.parametrize("value", [OBJECT, b"null", orjson.dumps([SECRET])])
+@pytest.mark.parametrize("status", [400, 422, 500, 302, 401])
+def test_an_http_api_tells_no_content(status: int, value: bytes, caplog: Any, capfd: Any) -> None:
+    """It quotes the record in its answer and in the address that it redirects to."""
+    reply = Reply(status, SECRET.encode(), {"Location": f"http://127.0.0.1/{SECRET}", "WWW-Authenticate": SECRET})
+    with http_target(lambda _: reply) as target:
+        sink = started(HttpSink(), http_url=target.url)
+        world = closed()
+        doors = doors_of(world, lambda: world.sink([raw(value)], sink), caplog, capfd)
+        sink.stop()
+    assert found_in(doors) == {}
+    assert b"TASK_PUT" in doors["rest"]
+
+
+@pytest.mark.parametrize("value", [OBJECT, b"null", orjson.dumps([SECRET])])
+@pytest.mark.parametrize("status", [400, 403, 409, 429])
+def test_a_search_index_tells_no_content(status: int, value: bytes, caplog: Any, capfd: Any) -> None:
+    """It quotes the record wherever an answer has a text."""
+    error = {"type": SECRET, "reason": SECRET, "caused_by": {"type": SECRET, "reason": SECRET}}
+    reply = Reply(body=orjson.dumps({"items": [{"index": {"status": status, "error": error}}]}))
+    with http_target(lambda _: reply) as target:
+        sink = started(ElasticsearchSink(), connection_url=target.url, key_ignore="true")
+        world = closed()
+        doors = doors_of(world, lambda: world.sink([raw(value)], sink), caplog, capfd)
+        sink.stop()
+    assert found_in(doors) == {}
+    assert b"TASK_PUT" in doors["rest"]
+
+
+@pytest.mark.parametrize(
+    "values", [[b'{"ssn": 1}', orjson.dumps({"ssn": SECRET})], [orjson.dumps([SECRET])], [b"null"]]
+)
+def test_an_object_store_tells_no_content(values: list[bytes], tmp_path: Path, caplog: Any, capfd: Any) -> None:
+    sink = started(ObjectStoreSink(Permissions(file_root="/")), local_directory=str(tmp_path), format="parquet")
+    sink.find_ends([P0], {P0: len(values)})
+    world = closed()
+    raws = [msgspec.structs.replace(raw(value), offset=offset) for offset, value in enumerate(values)]
+    doors = doors_of(world, lambda: world.sink(raws, sink), caplog, capfd)
+    sink.stop()
+    assert found_in(doors) == {}
+    assert b"TASK_PUT" in doors["rest"]
+
+
+@pytest.mark.parametrize(
+    "values", [[b'{"ssn": 1}', orjson.dumps({"ssn": SECRET})], [orjson.dumps({SECRET: 1, "A": 1, "a": 1})], [b"null"]]
+)
+def test_a_lake_table_tells_no_content(values: list[bytes], tmp_path: Path, caplog: Any, capfd: Any) -> None:
+    sink = started(DeltaSink(Permissions(file_root="/")), local_directory=str(tmp_path), auto_create="true")
+    sink.find_ends([P0], {P0: len(values)})
+    world = closed()
+    raws = [msgspec.structs.replace(raw(value), offset=offset) for offset, value in enumerate(values)]
+    doors = doors_of(world, lambda: world.sink(raws, sink), caplog, capfd)
+    sink.stop()
+    assert found_in(doors) == {}
+    assert b"TASK_PUT" in doors["rest"]
 
 
 def test_psycopgs_logger_does_not_quote_rows(postgres_url: str, caplog: Any, capfd: Any) -> None:

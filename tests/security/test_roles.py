@@ -30,6 +30,7 @@ from dlqadmin.audit.permissions import (
     VIEW,
     AccessPermission,
     IsAdministrator,
+    IsViewerOrAdministrator,
     RequiredPermissions,
     has_permission,
     role_of,
@@ -93,6 +94,10 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         "TokenList": IsSession,
         "TokenRecord": IsSession,
         "TopicRuleView": IsAdministrator,
+        "MappingView": IsViewerOrAdministrator,
+        "RegistryView": IsAdministrator,
+        "RereadsView": IsAdministrator,
+        "YamlView": IsAdministrator,
     }
 
 

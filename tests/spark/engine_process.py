@@ -122,7 +122,7 @@ class Engine:
     def health(self) -> str:
         """Return what the engine says of itself, or nothing while it does not answer."""
         try:
-            return str(self.http.get("/health").json()["status"])
+            return str(self.http.get("/health/details").json()["status"])
         except httpx.TransportError:
             return ""
 

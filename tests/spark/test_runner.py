@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from demo.network import wait_until
-from engine.leases import Lease, TaskReport
 from engine.spark.java import QUICK_START, driver_options
 from engine.spark.runner import SparkRunner
+from engine.worker_messages import Lease, TaskReport
 
 ROOT = Path(__file__).resolve().parents[2]
 MAKE = "import sys; from pathlib import Path; from engine.spark.archive import make; make(Path(sys.argv[1]))"

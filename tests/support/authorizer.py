@@ -16,6 +16,8 @@ from demo.broker import LocalBroker
 from demo.network import HOST, free_ports
 from engine.assembly.acls import PrincipalAcl
 from tests.support.broker import OVERRIDES
+from tests.support.stores import PASSWORD as STORE_PASSWORD
+from tests.support.stores import Stores
 
 USERS = 1500
 PASSWORD = "no-secret"
@@ -44,11 +46,15 @@ class Decision(NamedTuple):
 
 
 class AuthorizingBroker(LocalBroker):
-    """A broker whose users may do nothing that no ACL allows. Clients without SASL are its administrators."""
+    """A broker whose users may do nothing that no ACL allows. Clients without SASL are its administrators.
 
-    def __init__(self, home: Path) -> None:
+    With `stores`, users connect over TLS.
+    """
+
+    def __init__(self, home: Path, stores: Stores | None = None) -> None:
         port, controller, self.sasl_port = free_ports(3)
-        listeners = f"PLAINTEXT://{HOST}:{port},SASL_PLAINTEXT://{HOST}:{self.sasl_port}"
+        listeners = f"PLAINTEXT://{HOST}:{port},USERS://{HOST}:{self.sasl_port}"
+        protocol = "SASL_PLAINTEXT" if stores is None else "SASL_SSL"
         users = " ".join(f'user_u{number}="{PASSWORD}"' for number in range(USERS))
         super().__init__(
             home,
@@ -56,10 +62,10 @@ class AuthorizingBroker(LocalBroker):
                 **OVERRIDES,
                 "listeners": f"{listeners},CONTROLLER://{HOST}:{controller}",
                 "advertised.listeners": listeners,
-                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
-                "SASL_PLAINTEXT:SASL_PLAINTEXT",
+                "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,USERS:{protocol}",
                 "sasl.enabled.mechanisms": "PLAIN",
-                "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+                **({} if stores is None else _server_stores(stores)),
+                "listener.name.users.plain.sasl.jaas.config": (
                     f"org.apache.kafka.common.security.plain.PlainLoginModule required {users};"
                 ),
                 "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -113,6 +119,15 @@ class AuthorizingBroker(LocalBroker):
                 )
 
 
+def _server_stores(stores: Stores) -> dict[str, str]:
+    return {
+        "ssl.keystore.location": str(stores.server),
+        "ssl.keystore.type": stores.kind,
+        "ssl.keystore.password": STORE_PASSWORD,
+        "ssl.key.password": STORE_PASSWORD,
+    }
+
+
 def credentials(user: str) -> dict[str, str]:
     """Return the client options of a user."""
     return {
@@ -124,9 +139,9 @@ def credentials(user: str) -> dict[str, str]:
 
 
 @contextmanager
-def authorizing_broker(home: Path) -> Iterator[AuthorizingBroker]:
+def authorizing_broker(home: Path, stores: Stores | None = None) -> Iterator[AuthorizingBroker]:
     """Run a broker."""
-    broker = AuthorizingBroker(home)
+    broker = AuthorizingBroker(home, stores)
     broker.start()
     try:
         yield broker

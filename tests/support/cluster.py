@@ -16,7 +16,7 @@ from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderSettings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.leases import Delivery, Lease, TaskReport
+from engine.worker_messages import Delivery, Lease, TaskReport
 from tests.fakes import Clock
 from tests.support.cluster_lease import CONFIGS, LETTERS, OUTPUT, STAGES, TOLERANCE, run_lease, transactional_id
 from tests.support.fake_kafka import FakeKafka, Fault

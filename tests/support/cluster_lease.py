@@ -11,7 +11,6 @@ from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import ConversionError, EngineError
 from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
-from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
@@ -25,6 +24,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord
 from engine.record.stage import Stage, StageType
 from engine.reporting.replay_outcomes import ReplayReporter
+from engine.worker_messages import Lease, TaskConfig, TaskReport
 from tests.engine.pipeline.rig import Bytes, letter_reporter
 from tests.support.fake_broker import Broker
 from tests.support.fake_kafka import FakeConsumer, FakeKafka

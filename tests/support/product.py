@@ -50,7 +50,9 @@ class Product:
             "WEB_HOST": HOST,
             "WEB_PORT": str(web),
             "DEMO_TRICKLE_PER_MINUTE": "0",
+            "DEMO_PAST_WEEK": "false",
             "SIGN_IN_RATE": "1000/minute",
+            "OBSERVED_SETTLE_S": "3",
         }
         self.log = home / "run.log"
         self._process: subprocess.Popen[bytes] | None = None

@@ -19,7 +19,7 @@ from tests.browser.conftest import Site, signed_in
 from tests.browser.screens import fits_everywhere
 from tests.support.product import Product
 
-NAME, ODD, QUIET = "copied-orders", "parked.orders", "quiet.dlq"
+NAME, ODD, QUIET = "copied-orders", "shelved.orders", "quiet.dlq"
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def stop_and_delete(page: Page) -> None:
     stop = page.get_by_role("dialog").get_by_role("button", name="Stop", exact=True)
     expect(stop).to_have_attribute("aria-description", "Enter the connector's name first")
     confirm(page, "Stop", "the archive is full", NAME)
-    expect(page.get_by_role("region", name=NAME, exact=True)).to_contain_text("stopped")
+    expect(page.get_by_role("region", name=NAME, exact=True)).to_contain_text("Stopped by demo")
     page.get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Delete…").click()
     confirm(page, "Delete", "no longer needed", NAME)
@@ -167,7 +167,7 @@ def test_an_added_topic_s_dead_letters_appear_and_an_excluded_topic_is_told(admi
     topics = page.get_by_role("region", name="Topics", exact=True)
     topics.get_by_role("button", name="Add topic…").click()
     page.get_by_role("dialog").get_by_label("Topic").fill(ODD)
-    confirm(page, "Add topic", "orders are parked there")
+    confirm(page, "Add topic", "orders are shelved there")
     row = topics.get_by_test_id("followed").filter(has_text=ODD)
     expect(row).to_contain_text("added by root-1")
     expect(row).to_contain_text("up to date")

@@ -45,6 +45,8 @@ def test_a_group_muted_for_two_more_events_comes_back_with_the_second(page: Page
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("until a number of further events").check()
     dialog.get_by_label("Events", exact=True).fill("2")
+    expect(dialog.get_by_role("button", name="Mute")).to_be_disabled()  # without a reason
+    dialog.get_by_label("Reason").fill("Two more will tell.")
     dialog.get_by_role("button", name="Mute").click()
     expect(dialog).to_be_hidden()
     expect(row).to_be_hidden()

@@ -224,7 +224,7 @@ def test_decisions_about_a_replay_its_group_and_its_connector(db: None, engine: 
     assert [row["href"] for row in rows] == [
         *([f"/replays/{replay.pk}"] * 3),
         *([f"/groups/{group.pk}"] * 2),
-        "/connectors/c",
+        "/connectors/engine/c",
         f"/records/{DeadLetter.objects.latest('pk').pk}",
     ]
     assert [row["outcome"] for row in rows] == [*["done"] * 5, "refused", "done"]

@@ -3,13 +3,14 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from msgspec.structs import replace
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import TopicRule
 from tests.dlqadmin.conftest import person, signed_in, token_of
-from tests.dlqadmin.deadletters.letters import index, letter
+from tests.dlqadmin.deadletters.letters import index, letter, plain
 
 SECRET = "hunter2-is-no-password"
 OWN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "dash", "sasl.password": SECRET}
@@ -89,6 +90,16 @@ def administrator(db: None) -> APIClient:
     user = person("admin-1", None)
     User.objects.filter(pk=user.pk).update(is_superuser=True)
     return signed_in(User.objects.get(pk=user.pk))
+
+
+def test_each_topic_tells_the_dialect_that_won_and_how_many_are_unreadable(as_operator: APIClient) -> None:
+    index([letter(1), letter(2), plain(3, b"?")])
+    index([replace(plain(4, b"?"), topic="usgs.earthquakes.dlq")])
+    rows = as_operator.get("/api/v1/clusters").json()["index"]["topics"]
+    assert {row["topic"]: row["reading"] for row in rows} == {
+        "foreign.dlq": {"dialect": "Unreadable", "of": 1, "unreadable": 1},
+        "usgs.earthquakes.dlq": {"dialect": "Kafka Connect", "of": 3, "unreadable": 1},
+    }
 
 
 def test_an_administrator_excludes_a_topic_and_lets_the_setting_decide_again(administrator: APIClient) -> None:

@@ -202,10 +202,12 @@ def test_writing_a_configuration_needs_the_right_to_content(
 
 def row(name: str, *errors: str) -> dict[str, Any]:
     definition = {
-        "name": name, "type": "INT", "required": False, "default_value": "1", "documentation": "The tasks.",
-        "group": "Common",
+        "name": name, "type": "INT", "required": False, "default_value": "1",
+        "documentation": "<p>The tasks of <code>&lt;x&gt; <name></code>.",
+        "group": "Common", "importance": "LOW",
     }  # fmt: skip
-    return {"definition": definition, "value": {"name": name, "value": "hush", "errors": list(errors)}}
+    value = {"name": name, "value": "hush", "recommended_values": ["1", "2"], "errors": list(errors), "visible": True}
+    return {"definition": definition, "value": value}
 
 
 def test_validation_returns_every_option_with_its_problems_and_no_value(
@@ -216,8 +218,9 @@ def test_validation_returns_every_option_with_its_problems_and_no_value(
     assert engine.calls == [("PUT", "/connector-plugins/SqlSink/config/validate")]
     assert (body["error_count"], [one["name"] for one in body["options"]]) == (1, ["tasks.max", "topics"])
     assert body["options"][0] == {
-        "name": "tasks.max", "type": "int", "required": False, "default": "1", "doc": "The tasks.",
-        "group": "Common", "errors": ["must be a whole number"],
+        "name": "tasks.max", "type": "int", "required": False, "default": "1", "doc": "The tasks of &lt;x&gt; <name>.",
+        "group": "Common", "importance": "low", "recommended": ["1", "2"], "visible": True,
+        "errors": ["must be a whole number"],
     }  # fmt: skip
     assert "hush" not in str(body)
 

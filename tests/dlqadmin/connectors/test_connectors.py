@@ -45,7 +45,7 @@ def test_a_connector_is_the_engines_answer_with_its_tasks_figures(
 ) -> None:
     engine.add("c", CONFIG, tasks=2)
     body = as_viewer.get("/api/v1/connectors").json()
-    assert body["reachable"] is True
+    assert body["clusters"][0]["reachable"] is True
     (row,) = body["results"]
     assert (row["name"], row["state"], row["topics"]) == ("c", "RUNNING", ["usgs.earthquakes"])
     assert (row["dlq_topic"], row["lag"], row["metrics"]["records-consumed"]) == ("usgs.earthquakes.dlq", 3, 9)
@@ -107,15 +107,25 @@ def test_an_engine_that_is_away_leaves_its_last_answer_with_its_age(
     first = as_viewer.get("/api/v1/connectors").json()
     settings.ENGINE_URL = "http://127.0.0.1:1"
     body = as_viewer.get("/api/v1/connectors").json()
-    assert (body["reachable"], body["as_of"]) == (False, first["as_of"])
+    (cluster,) = body["clusters"]
+    assert (cluster["reachable"], cluster["as_of"]) == (False, first["clusters"][0]["as_of"])
+    assert cluster["trouble"] == "The engine does not respond."
     assert [row["name"] for row in body["results"]] == ["c"]
 
 
 def test_an_engine_that_never_answered_has_no_connectors(as_viewer: APIClient) -> None:
     assert as_viewer.get("/api/v1/connectors").json() == {
-        "reachable": False,
-        "as_of": None,
-        "trouble": None,
+        "clusters": [
+            {
+                "name": "engine",
+                "software": None,
+                "version": "",
+                "reachable": False,
+                "as_of": None,
+                "trouble": "The engine does not respond.",
+                "has_figures": True,
+            }
+        ],
         "nearest": [],
         "results": [],
     }
@@ -151,7 +161,7 @@ def test_an_operators_control_reaches_the_engine_and_the_audit_trail(
     ]
     entries = list(AuditEntry.objects.order_by("id"))
     assert [entry.action for entry in entries][:2] == ["pause connector", "resume connector"]
-    assert entries[0].detail == {"reason": "3 a.m.", "outcome": "accepted"}
+    assert entries[0].detail == {"reason": "3 a.m.", "cluster": "engine", "outcome": "accepted"}
 
 
 @pytest.mark.parametrize(

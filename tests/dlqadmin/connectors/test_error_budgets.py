@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from dlqadmin.connectors.connect_clusters import ENGINE, ConnectorKey
 from dlqadmin.connectors.documents import ErrorBudgetDocument, ErrorLimit
 from dlqadmin.connectors.error_budgets import ErrorRules, budget, nearest_to_failing, rules
 
@@ -13,6 +14,7 @@ SINK_HANDLERS = {
     "deserialization.exception.handler": "LogAndContinueExceptionHandler",
 }
 FAIL = {"processing": "org.apache.kafka.streams.errors.LogAndFailProcessingExceptionHandler"}
+C = ConnectorKey(ENGINE, "c")
 
 
 def told(limit: int = -1, used: int = 0, rate_limit: int = -1, rate_used: int = 0, **other: Any) -> ErrorBudgetDocument:
@@ -82,15 +84,14 @@ def test_the_nearest_to_failing_come_first_and_harmless_ones_not_at_all() -> Non
         {"limit": 10, "used": 11, "state": "FAILED"},
     ]
     found = [
-        (row.task, row.risk)
-        for row in nearest_to_failing(("c", number, told(**one)) for number, one in enumerate(given))
+        (row.task, row.risk) for row in nearest_to_failing((C, number, told(**one)) for number, one in enumerate(given))
     ]
     assert found == [(7, "failed"), (6, "exhausted"), (5, "near"), (4, "within"), (3, "within"), (2, "fail_fast")]
 
 
 def test_many_failed_tasks_do_not_hide_the_next_one_to_fail() -> None:
-    failed = [("c", number, told(limit=1, used=2, state="FAILED")) for number in range(9)]
-    near = ("c", 9, told(limit=10, used=9))
+    failed = [(C, number, told(limit=1, used=2, state="FAILED")) for number in range(9)]
+    near = (C, 9, told(limit=10, used=9))
     assert [row.task for row in nearest_to_failing([*failed, near])] == [0, 1, 2, 3, 4, 9]
 
 
@@ -133,5 +134,5 @@ def test_beside_a_handler_for_some_stages_the_limits_go_on_deciding_about_the_ot
     tolerance = {"limit": 10, "used": 10, "rate_limit": -1, "rate_used": 0}
     found = budget("RUNNING", tolerance, {"last-failure-timestamp": NOW}, own, None, NOW)
     assert (found.risk, found.decided_by, found.left) == ("exhausted", "limits", 0)
-    (row,) = nearest_to_failing([("c", 0, found)])
+    (row,) = nearest_to_failing([(C, 0, found)])
     assert row.handlers == {"processing": "my.Handler"}

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from dlqadmin.connectors.connect_clusters import ENGINE, ConnectorKey
 from dlqadmin.connectors.control_history import ControlRequest, newest_requests
 from dlqadmin.connectors.documents import DerivedState, ShownState
 from dlqadmin.connectors.states import ReportedStates, derive, reported_states, shown_state
@@ -11,6 +12,7 @@ from dlqadmin.metrics.models import TaskSnapshot
 from tests.dlqadmin.fakes import FakeEngine
 
 NOW = datetime(2026, 11, 21, 3, 12, tzinfo=UTC)
+C = ConnectorKey(ENGINE, "c")
 R, F, P, S, U = "RUNNING", "FAILED", "PAUSED", "STOPPED", "UNASSIGNED"
 
 
@@ -99,7 +101,7 @@ def test_the_newest_request_that_the_engine_did_not_refuse_counts(as_operator: A
     as_operator.post("/api/v1/connectors/c/pause", {"reason": "disk"})
     engine.answer = (409, {"message": "rebalance"})
     as_operator.post("/api/v1/connectors/c/resume", {"reason": "no"})
-    assert newest_requests(["c", "other"])["c"].reason == "disk"
+    assert newest_requests([C, ConnectorKey(ENGINE, "other")])[C].reason == "disk"
     (row,) = as_operator.get("/api/v1/connectors").json()["results"]
     assert (row["state"], row["shown"]["state"], row["shown"]["text"]) == ("PAUSED", "paused", "Paused by operator-1")
     assert row["shown"]["tasks"] == {

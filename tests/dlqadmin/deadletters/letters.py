@@ -34,7 +34,7 @@ def letter(
     headers: Headers = (),
     line: int = 54,
 ) -> RawRecord:
-    """One dead letter; its origin is the same place of `usgs.earthquakes`."""
+    """One dead letter, appended at `at_ms`; its origin is the same place of `usgs.earthquakes`."""
     facts = {
         "topic": "usgs.earthquakes",
         "partition": str(partition),
@@ -48,7 +48,7 @@ def letter(
         "exception.stacktrace": f"{exception}: {message}\n  at engine/connectors/sql/sink.py:put:{line}",
     }
     added = tuple((f"__connect.errors.{name}", text.encode()) for name, text in facts.items())
-    return RawRecord(topic, partition, offset, at_ms, "CREATE_TIME", key, value, (*headers, *added))
+    return RawRecord(topic, partition, offset, at_ms, "LOG_APPEND_TIME", key, value, (*headers, *added))
 
 
 def plain(offset: int, value: bytes | None, key: bytes | None = None, headers: Headers = ()) -> RawRecord:

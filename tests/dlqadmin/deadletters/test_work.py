@@ -20,7 +20,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters import replay_marks
 from dlqadmin.deadletters.groups import merge_and_split
-from dlqadmin.deadletters.index import reindex, retention, work_compaction
+from dlqadmin.deadletters.index import reindex, retention, work_count_compaction
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.removal import remove
@@ -78,7 +78,7 @@ def take(step: Step) -> None:
     elif kind == "rewrite":
         reindex.rewrite([parse_message(at(which, how), NOW)], "local", NOW)
     elif kind == "compact":
-        work_compaction.compact()
+        work_count_compaction.compact()
     elif len(groups := list(Group.objects.filter(fingerprints__isnull=False).distinct().order_by("pk"))) > 1:
         merge_and_split.merge(groups[0].pk, [groups[1].pk], User.objects.get(username="merger"), "", NOW)
 
@@ -131,7 +131,7 @@ def test_counters_say_what_the_rows_say_whatever_happened(count: int) -> None:
             for step in steps:
                 take(step)
             check_all()
-            work_compaction.compact()
+            work_count_compaction.compact()
             check_all()
             assert not WorkChange.objects.filter(compacted=False).exists()
 
@@ -323,23 +323,23 @@ def test_several_writers_and_compactions_at_once_lose_nothing(beside: Beside) ->
     def replay() -> None:  # its items keep these dead letters in the index
         for turn in range(12):
             mark(("queued", "passed")[turn % 2], *(offset for offset in range(40) if offset % 4))
-            work_compaction.compact()
+            work_count_compaction.compact()
 
     def dispose() -> None:
         for turn in range(12):
             with transaction.atomic():
                 there = DeadLetter.objects.select_for_update(of=("self",), no_key=True).order_by("pk")
                 mark(("parked", "none")[turn % 2], *there.values_list("offset", flat=True))
-            work_compaction.compact()
+            work_count_compaction.compact()
 
     def remove_some() -> None:
         for offset in range(0, 40, 4):
             remove([DeadLetter.objects.get(offset=offset).pk])
-            work_compaction.compact()
+            work_count_compaction.compact()
 
     for one in [beside(act) for act in (replay, dispose, remove_some)]:
         one.result(120)
     assert DeadLetter.objects.count() == 30
     check_all()
-    work_compaction.compact()
+    work_count_compaction.compact()
     check_all()

@@ -11,7 +11,7 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from dlqadmin.connectors.queries import EngineResponse
+from dlqadmin.connectors.cluster_responses import ClusterResponse
 from dlqadmin.deadletters.groups import triage
 from dlqadmin.deadletters.models import Group
 from dlqadmin.metrics.models import TaskSnapshot
@@ -27,9 +27,9 @@ def indexed(db: None) -> None:
     index([letter(offset) for offset in range(3)])
 
 
-def engine(state: str) -> EngineResponse:
+def engine(state: str) -> tuple[ClusterResponse]:
     body = {"orders": {"status": {"connector": {"state": state}, "tasks": [{"id": 0, "state": state}]}}}
-    return EngineResponse(reachable=True, at=timezone.now(), body=body)
+    return (ClusterResponse(reachable=True, at=timezone.now(), body=body),)
 
 
 def version(state: str = "RUNNING") -> str:
@@ -44,7 +44,7 @@ def test_live_events_are_a_stream(as_viewer: APIClient) -> None:
 
 def test_the_state_is_the_health_and_the_version() -> None:
     state = live_state()
-    assert not state.health.engine.reachable
+    assert not state.health.connect[0].reachable
     assert len(state.version) == 16
 
 

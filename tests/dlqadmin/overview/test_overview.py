@@ -217,7 +217,7 @@ def test_health_tells_which_part_is_away(as_viewer: APIClient, engine: FakeEngin
     assert body["status"] == "failing"
     assert body["reasons"][:2] == ["Kafka does not respond.", "Redis does not respond."]
     assert body["broker"] == {"reachable": False, "brokers": 0}
-    assert body["engine"] == {"reachable": True, "workers": 1}
+    assert body["connect"] == [{"name": "engine", "reachable": True, "workers": 1}]
     assert body["redis"] == {"reachable": False}
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from dlqadmin.connectors.client import CONNECTORS
+from dlqadmin.connectors.connect_clusters import ENGINE
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.attention import replays
@@ -67,7 +67,11 @@ def test_the_strip_shows_failed_and_held_connectors_and_the_rest(as_operator: AP
         "operator-1",
         "Disk is being replaced.",
     )
-    assert (held["state"], held["actions"], held["href"]) == ("paused", ["resume"], "/connectors/local-file-sink")
+    assert (held["state"], held["actions"], held["href"]) == (
+        "paused",
+        ["resume"],
+        "/connectors/engine/local-file-sink",
+    )
     assert found["rest"]["text"] == "usgs-to-sql, 2 of 2 tasks"
     assert found["rest"]["detail"] == "1 worker"
 
@@ -90,7 +94,7 @@ def test_a_pause_by_a_person_is_no_finding_and_one_by_nobody_known_is(
         {
             "subject": "local-file-sink",
             "text": "paused by operator-1: “Disk is being replaced.”",
-            "href": "/connectors/local-file-sink",
+            "href": "/connectors/engine/local-file-sink",
         }
     ]
     assert (body["status"], body["ok"]) == ("failing", "")
@@ -112,7 +116,7 @@ def test_health_counts_connectors_and_tasks(as_viewer: APIClient, three: FakeEng
 def test_while_the_engine_is_away_all_states_are_unknown(as_viewer: APIClient) -> None:
     status = {"connector": {"state": "RUNNING"}, "tasks": [{"id": 0, "state": "FAILED"}]}
     now = timezone.now()
-    EngineAnswer.objects.create(address=CONNECTORS, body={"c": {"info": {}, "status": status}}, at=now)
+    EngineAnswer.objects.create(cluster=ENGINE, body={"c": {"info": {}, "status": status}}, at=now)
     body = as_viewer.get(URL).json()
     (waiting,) = body["strip"]["waiting"]
     assert (waiting["state"], waiting["text"]) == (
@@ -121,14 +125,14 @@ def test_while_the_engine_is_away_all_states_are_unknown(as_viewer: APIClient) -
     )
     assert "failed_task" not in [item["kind"] for item in body["items"]]
     health = as_viewer.get("/api/v1/health").json()
-    assert (health["connectors"]["unknown"], health["tasks"]["unknown"], health["engine"]["workers"]) == (1, 1, 0)
+    assert (health["connectors"]["unknown"], health["tasks"]["unknown"], health["connect"][0]["workers"]) == (1, 1, 0)
 
 
 def test_prometheus_has_a_row_for_each_state(as_viewer: APIClient, three: FakeEngine) -> None:
     text = as_viewer.get("/metrics").content.decode()
-    assert 'dlqadmin_connector_state{connector="stations-to-sql",state="failed"} 1.0' in text
-    assert 'dlqadmin_connector_state{connector="stations-to-sql",state="running"} 0.0' in text
-    assert 'dlqadmin_connector_state{connector="local-file-sink",state="paused"} 1.0' in text
+    assert 'dlqadmin_connector_state{connect_cluster="engine",connector="stations-to-sql",state="failed"} 1.0' in text
+    assert 'dlqadmin_connector_state{connect_cluster="engine",connector="stations-to-sql",state="running"} 0.0' in text
+    assert 'dlqadmin_connector_state{connect_cluster="engine",connector="local-file-sink",state="paused"} 1.0' in text
 
 
 def test_a_replay_that_a_person_paused_is_no_finding(operator: User, engine: FakeEngine) -> None:

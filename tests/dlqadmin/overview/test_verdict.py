@@ -5,7 +5,8 @@ import msgspec
 import pytest
 
 from dlqadmin.audit.documents import TrailHealth
-from dlqadmin.connectors.queries import EngineResponse
+from dlqadmin.connectors.cluster_responses import ClusterResponse
+from dlqadmin.connectors.connect_clusters import ENGINE, ConnectorKey
 from dlqadmin.overview import attention, verdict
 from dlqadmin.overview.documents import SchedulerHealth
 from dlqadmin.overview.health import connector_counts, task_totals
@@ -13,7 +14,8 @@ from dlqadmin.overview.index_lag import IndexLag, TextLag
 from tests.dlqadmin.overview.world import AWAY, BODY, NOW, WELL, facts, lag, queue, state
 
 RUNS = {"usgs-to-sql": state("RUNNING", "RUNNING")}
-GONE = EngineResponse(reachable=False, at=None, body=BODY)
+GONE = (ClusterResponse(reachable=False, at=None, body=BODY),)
+A, B = ConnectorKey(ENGINE, "a"), ConnectorKey("legacy", "b")
 
 
 def test_a_system_without_a_reason_is_healthy() -> None:
@@ -26,9 +28,9 @@ def test_a_system_without_a_reason_is_healthy() -> None:
 
 CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"broker": AWAY}, "failing", "Kafka does not respond."),
-    ({"engine": GONE}, "failing", "The engine does not respond."),
+    ({"connect": GONE}, "failing", "The engine does not respond."),
     (
-        {"engine": EngineResponse(reachable=False, at=None, body={}, trouble="The engine rejected the token.")},
+        {"connect": (ClusterResponse(reachable=False, at=None, body={}, trouble="The engine rejected the token."),)},
         "failing",
         "The engine rejected the token.",
     ),
@@ -85,7 +87,7 @@ def test_nothing_is_called_healthy_while_a_part_is_not(changed: dict[str, Any], 
 
 
 def test_the_reasons_for_failing_come_first() -> None:
-    found = verdict.reasons(facts(shown={"a": state("PAUSED", "PAUSED"), "b": state("FAILED")}))
+    found = verdict.reasons(facts(shown={A: state("PAUSED", "PAUSED"), B: state("FAILED")}))
     assert [reason.status for reason in found] == ["failing", "degraded"]
 
 
@@ -93,8 +95,8 @@ def test_a_task_may_wait_for_a_worker_for_a_minute() -> None:
     waiting = state("RUNNING", "UNASSIGNED")
     young = msgspec.structs.replace(waiting, since="2026-11-21T03:12:00.000Z")
     old = msgspec.structs.replace(waiting, since="2026-11-21T03:11:00.000Z")
-    assert verdict.reasons(facts(shown={"b": young})) == []
-    assert len(verdict.reasons(facts(shown={"b": old}))) == 1
+    assert verdict.reasons(facts(shown={B: young})) == []
+    assert len(verdict.reasons(facts(shown={B: old}))) == 1
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_a_task_may_wait_for_a_worker_for_a_minute() -> None:
     [
         ({}, []),
         ({"broker": AWAY}, ["broker_down"]),
-        ({"engine": GONE}, ["engine_down"]),
+        ({"connect": GONE}, ["engine_down"]),
         ({"has_redis": False, "queues": [queue("celery", 0)]}, ["redis_down"]),
         ({"queues": [queue("celery", 0), queue("replays", 0)]}, ["worker_down", "worker_down"]),
         ({"scheduler": SchedulerHealth(alive=False, seen_at=None)}, ["worker_down"]),

@@ -8,8 +8,9 @@ from typing import Any
 
 from dlqadmin.audit.documents import TrailHealth
 from dlqadmin.broker.availability import KafkaAvailability
+from dlqadmin.connectors.cluster_responses import ClusterResponse
+from dlqadmin.connectors.connect_clusters import ENGINE, ConnectorKey
 from dlqadmin.connectors.documents import ShownState
-from dlqadmin.connectors.queries import EngineResponse
 from dlqadmin.connectors.states import ReportedStates, shown_state
 from dlqadmin.overview.documents import SchedulerHealth, WorkerQueueHealth
 from dlqadmin.overview.facts import SystemFacts
@@ -17,6 +18,7 @@ from dlqadmin.overview.index_lag import IndexLag, PartitionLag
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 AWAY = KafkaAvailability(reachable=False, brokers=0, topics={})
+USGS = ConnectorKey(ENGINE, "usgs-to-sql")
 BODY = {"usgs-to-sql": {"status": {"connector": {"worker_id": "w1"}, "tasks": [{"id": 0, "worker_id": "w2"}]}}}
 
 
@@ -36,8 +38,8 @@ def lag(seconds: float = 0.4, records: int = 0) -> IndexLag:
 WELL = SystemFacts(
     now=NOW,
     broker=KafkaAvailability(reachable=True, brokers=3, topics={"usgs.earthquakes.dlq": 1}),
-    engine=EngineResponse(reachable=True, at=NOW, body=BODY),
-    shown={"usgs-to-sql": state("RUNNING", "RUNNING", "RUNNING")},
+    connect=(ClusterResponse(reachable=True, at=NOW, body=BODY),),
+    shown={USGS: state("RUNNING", "RUNNING", "RUNNING")},
     figures={},
     lag=lag(),
     queues=[queue("celery"), queue("replays")],

@@ -172,7 +172,8 @@ def test_a_replay_s_report_says_who_why_and_what_became_of_it(as_operator: APICl
     assert {name: answer["counts"][name] for name in ("total", "passed", "unknown", "waiting")} == {
         "total": 3, "passed": 1, "unknown": 1, "waiting": 1,
     }  # fmt: skip
-    assert answer["reasons"] == [{"state": "unknown", "reason": "no_group", "count": 1}]
+    remedy = "Start a consumer of the target topic, or choose a group for the replay."
+    assert answer["reasons"] == [{"state": "unknown", "reason": "no_group", "count": 1, "remedy": remedy}]
     assert [row["state"] for row in answer["examples"]] == ["unknown", "sent", "passed"]
     assert answer["groups_of"] == 3
     page = get(as_operator, f"replays/{world.replay.pk}/report").content.decode()

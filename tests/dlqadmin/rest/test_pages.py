@@ -65,7 +65,9 @@ def test_healthz_is_the_liveness_check(anonymous: APIClient) -> None:
 
 
 def test_health_leads_to_the_health_of_all_parts(anonymous: APIClient, as_viewer: APIClient) -> None:
-    assert as_viewer.get("/health", follow=True).json()["engine"] == {"reachable": False, "workers": 0}
+    assert as_viewer.get("/health", follow=True).json()["connect"] == [
+        {"name": "engine", "reachable": False, "workers": 0}
+    ]
     assert anonymous.get("/health", follow=True).status_code == 401
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from engine.assembly.lease import ALONE_PATIENCE_MS, FOR_EVER_MS, POOLED_PATIENCE_MS, longest_wait
 from engine.assembly.validation import validate
-from engine.leases import ConnectorKind, Lease, TaskConfig
 from engine.pipeline.lease import Deadline
 from engine.tasks.dead_letters import letter_admin_settings, letter_settings
 from engine.tasks.plan import ConnectorPlan
+from engine.worker_messages import ConnectorKind, Lease, TaskConfig
 from tests.fakes import Clock
 from tests.support.permissions import open_worker
 

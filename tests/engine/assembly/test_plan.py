@@ -144,7 +144,7 @@ def test_client_options_of_the_worker_are_checked() -> None:
             "; did you mean org.apache.kafka.connect.file.FileStreamSinkConnector?",
         ),
         (f"{__name__}.NoHandlers", "; did you mean NoHandler?"),
-        ("io.confluent.connect.jdbc.JdbcSinkConnector", "plugin.classes.allow"),  # alike in nothing but its ending
+        ("io.example.connect.jdbc.JdbcSinkConnector", "plugin.classes.allow"),  # alike in nothing but its ending
     ],
 )
 def test_the_class_of_a_connector_gets_the_nearest_name(name: str, hint: str) -> None:

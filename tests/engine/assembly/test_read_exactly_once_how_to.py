@@ -9,7 +9,7 @@ from engine.assembly.validation import validate
 from engine.config.exactly_once_source import OPTIONS
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
-from engine.leases import Delivery
+from engine.worker_messages import Delivery
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/read-exactly-once.md"
 WORKER, CONNECTOR = re.findall(r"```properties\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -14,9 +14,9 @@ from engine.config.properties import parse_properties
 from engine.connectors.sql.database import open_engine
 from engine.connectors.sql.engine_tables import LETTERS, OFFSETS, TaskRows, make_tables
 from engine.connectors.sql.offsets import SqlOffsets
-from engine.leases import Delivery
 from engine.pipeline.database_positions import PositionRow
 from engine.record.record import TopicPartition
+from engine.worker_messages import Delivery
 from tests.support.permissions import open_worker
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/write-exactly-once.md"

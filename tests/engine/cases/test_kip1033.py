@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from engine.config.connector import parse_connector
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import FatalError, GenerationFenced, RetriableError, TaskError
-from engine.leases import ConnectorKind
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handler_calls import NamedHandler
 from engine.policy.handlers import Response, SerializationExceptionOrigin
@@ -20,6 +19,7 @@ from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import connect_headers
 from engine.steps.handlers import handler_problems, stage_handlers
 from engine.steps.processors import ProcessorContext
+from engine.worker_messages import ConnectorKind
 from tests.engine.pipeline.rig import rows
 from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at
 from tests.fakes import BatchingProducer, Clock, Producer

@@ -11,8 +11,8 @@ from engine.assembly.validation import validate
 from engine.config.client_names import leader_id
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
-from engine.leases import Delivery
-from engine.tasks.source_offsets import offsets_location
+from engine.tasks.source_offsets_topic import offsets_location
+from engine.worker_messages import Delivery
 from tests.support.permissions import open_worker
 
 ENABLED = {"exactly.once.source.enabled": "true"}

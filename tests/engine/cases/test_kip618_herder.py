@@ -27,11 +27,11 @@ from engine.herder.fencing_rounds import FencingRound, needed_round
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer
 from engine.herder.snapshot import ConnectorFacts
-from engine.leases import LeaseEnd
 from engine.pipeline.claim import end_of_ownership
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from engine.rest.app import build_app
+from engine.worker_messages import LeaseEnd
 from tests.engine.herder.test_fencing import until
 from tests.engine.herder.world import Election, LogProducer, Transactional, World, ask, turn
 from tests.support.permissions import open_worker

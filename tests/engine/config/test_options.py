@@ -9,7 +9,7 @@ import pytest
 
 from engine.assembly import reference
 from engine.config import connector, errors_policy, exactly_once_source, steps, transforms, worker
-from engine.config.handlers import STREAM_DEFAULTS, HandlerRole
+from engine.config.exception_handlers import STREAM_DEFAULTS, HandlerRole
 from engine.config.options import (
     REQUIRED,
     Option,
@@ -138,9 +138,11 @@ def test_every_option_has_a_doc_and_one_row(options: tuple[Option, ...]) -> None
 
 def test_the_reference_pages_are_current() -> None:
     # In a process of its own: tests in this one add connector classes.
-    program = "from engine.assembly import reference as r; print(r.render(), r.render_acls(), sep=chr(0), end='')"
+    texts = "r.render(), r.render_acls(), r.render_connect()"
+    program = f"from engine.assembly import reference as r; print({texts}, sep=chr(0), end='')"
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert made.split(chr(0)) == [(ROOT / page).read_text() for page in (reference.PAGE, reference.ACLS_PAGE)]
+    pages = (reference.PAGE, reference.ACLS_PAGE, reference.CONNECT_PAGE)
+    assert made.split(chr(0)) == [(ROOT / page).read_text() for page in pages]
 
 
 def test_values_lose_the_blanks_around_them_and_names_do_not() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.__main__ import _advertised
 from engine.config.rest import Listener
 from engine.config.worker import parse_worker, read_worker
+from engine.startup.wiring import advertised
 
 BOTH = "HTTPS://engine:8443, http://engine:8083"
 
@@ -44,7 +44,7 @@ def test_anything_else_is_a_problem_without_its_password(text: str) -> None:
 )
 def test_other_drivers_are_given_the_advertised_listener(properties: dict[str, str], url: str) -> None:
     addresses = ["https://0.0.0.0:8443"] if "0.0.0.0" in properties["listeners"] else BOTH.lower().split(", ")
-    assert _advertised(parse_worker(properties), addresses) == url
+    assert advertised(parse_worker(properties), addresses) == url
 
 
 def test_an_advertised_listener_that_is_not_there_is_a_problem() -> None:

@@ -8,7 +8,7 @@ from engine.assembly.validation import validate
 from engine.config.connector import read_connector
 from engine.config.stream import OPTIONS, StreamConfig, read_stream
 from engine.config.worker import parse_worker
-from engine.leases import ConnectorKind, Delivery
+from engine.worker_messages import ConnectorKind, Delivery
 
 BASE = {"name": "s", "connector.class": "stream"}
 WORKER = parse_worker({"bootstrap.servers": "b:1", "group.id": "g"})

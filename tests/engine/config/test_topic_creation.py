@@ -4,7 +4,7 @@ import pytest
 
 from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.topic_creation import NewTopics, group_of
-from engine.leases import ConnectorKind
+from engine.worker_messages import ConnectorKind
 
 BASE = {"name": "s", "connector.class": "FileStreamSource"}
 DEFAULT = {"default.partitions": "3", "default.replication.factor": "2"}

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.herder.assignment import assign, assign_by_number, next_generation, source_generation, wanted_topics
-from engine.leases import ConnectorKind
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind
 
 PARTITIONS = st.lists(st.builds(TopicPartition, st.sampled_from("abc"), st.integers(0, 20)), max_size=40)
 

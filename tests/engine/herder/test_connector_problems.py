@@ -118,7 +118,7 @@ def test_a_group_that_refuses_a_commit_does_not_keep_the_others_from_theirs() ->
     herder = world.started(offsets=GroupOffsets(world, consumers, world.producer))
     for name in ("a", "b"):
         put(herder, name, {"topics": "t"})
-        ask(herder, partial(herder.set_target, name, TargetState.PAUSED))
+        ask(herder, partial(herder.set_target, name, TargetState.STOPPED))
         world.groups[f"connect-{name}"] = {ZERO: Committed(1)}
     turn(herder)
     world.now += 60_001

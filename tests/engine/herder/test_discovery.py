@@ -9,6 +9,7 @@ import pytest
 from demo.network import wait_until
 from engine.errors import RetriableError
 from engine.herder.discovery import Discovery
+from engine.reporting.checkpoints import CheckpointMetrics
 
 
 class Watch:
@@ -16,6 +17,7 @@ class Watch:
 
     pause_s = 0.01
     open = 0
+    checkpoints = CheckpointMetrics("A", "B")
 
     def __init__(self, answer: Callable[[Sequence[Mapping[str, str]]], Any]) -> None:
         self.answer = answer

@@ -6,8 +6,8 @@ from engine.config.topic import ConfigState
 from engine.herder import fold
 from engine.herder.snapshot import HerderSnapshot, task_status
 from engine.herder.state import HerderSettings, HerderState, LeaseRun, TaskRun, lag
-from engine.leases import ConnectorKind, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind, Lease, LeaseEnd, TaskConfig, TaskReport
 
 CONFIG = TaskConfig("m", 0, 1, {}, (), 0, kind=ConnectorKind.SOURCE)
 LEASE = Lease("l", (CONFIG,), 1, 1000, {})

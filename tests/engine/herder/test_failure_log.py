@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import LeaseLost
 from engine.herder.herder import Herder
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.engine.herder.running import ZERO, running
 from tests.engine.herder.world import World, ask, turn
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from engine.config.topic import TargetState
 from engine.errors import RetriableError
 from engine.herder.herder import Herder
-from engine.leases import Delivery, LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import Delivery, LeaseEnd
 from tests.engine.herder.world import World, ask, examine, turn
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]

@@ -7,7 +7,7 @@ import pytest
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.herder.fencing_rounds import FencingRound, has_old_work_ended, needed_round
 from engine.herder.state import HerderSettings, HerderState, LeaseRun
-from engine.leases import Lease, TaskConfig
+from engine.worker_messages import Lease, TaskConfig
 
 
 def entry(tasks: int, count: int | None, *, exactly_once: bool = True, fenced: bool = False) -> ConnectorState:

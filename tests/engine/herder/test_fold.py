@@ -31,11 +31,11 @@ from engine.herder.fold import (
 )
 from engine.herder.snapshot import HerderSnapshot, task_status
 from engine.herder.state import HerderSettings, HerderState
-from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskReport
 from engine.pipeline.opened_task import trouble_report
 from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, LeaseEnd, LeaseProgress, TaskReport
 
 SETTINGS = HerderSettings(lost_limit=5, lost_delay_ms=200, kill_delay_ms=3500)
 NOW = 1_000_000

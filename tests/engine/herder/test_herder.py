@@ -10,13 +10,13 @@ import pytest
 from engine.config.topic import LEASE_KEY, TargetState
 from engine.herder.herder import Herder
 from engine.herder.state import HerderSettings
-from engine.leases import LeaseEnd, LeaseProgress, TaskReport
 from engine.pipeline.outcome import FailedAttempts
 from engine.pipeline.task_state import OperationId, ParkedRetry, TaskState
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
+from engine.worker_messages import LeaseEnd, LeaseProgress, TaskReport
 from tests.engine.herder.running import PROPERTIES, ZERO, running
 from tests.engine.herder.world import World, ask, turn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 
@@ -13,7 +14,7 @@ from engine.config.topic import TargetState
 from engine.errors import ConfigError, NotFound, RequestConflict
 from engine.herder.herder import Herder
 from engine.herder.snapshot import ConnectorFacts
-from engine.leases import LeaseEnd
+from engine.worker_messages import LeaseEnd
 from tests.engine.herder.running import PROPERTIES, ZERO, running
 from tests.engine.herder.world import World, ask, examine, turn
 
@@ -113,3 +114,52 @@ def test_ignored_options_of_a_connector_are_logged_once(world: World, caplog: py
     turn(herder, 3)
     logged = [record.getMessage() for record in caplog.records if "is ignored" in record.getMessage()]
     assert logged == ["connector c: producer.override.transactional.id = mine: is ignored: the engine sets it"]
+
+
+def test_a_patch_changes_some_options_and_removes_those_that_are_null(world: World, herder: Herder) -> None:
+    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": "hidden"}))
+    ask(herder, partial(herder.patch, "c", {"tasks.max": None, "file": "f", "name": "other", "db.password": MASK}))
+    properties = world.config().connectors["c"].properties
+    assert properties == {"name": "c", "topics": "t", "file": "f", "db.password": "hidden"}
+    with pytest.raises(ConfigError):
+        ask(herder, partial(herder.patch, "c", {"tasks.max": "many"}))
+    with pytest.raises(NotFound):
+        ask(herder, partial(herder.patch, "x", {}))
+    assert world.config().connectors["c"].properties == properties
+
+
+def test_a_connector_that_is_created_paused_gets_its_tasks_when_it_is_resumed(world: World, herder: Herder) -> None:
+    world.ends[ZERO] = 5
+    ask(herder, partial(herder.put, "c", PROPERTIES, create=True, target=TargetState.PAUSED))
+    turn(herder, 2)
+    assert (herder.view().config.connectors["c"].target, herder.view().tasks("c")) == (TargetState.PAUSED, [])
+    ask(herder, partial(herder.set_target, "c", TargetState.STARTED))
+    turn(herder)
+    assert len(world.leases) == 1
+
+
+def test_a_connector_that_is_created_stopped_has_the_tasks_whose_offsets_can_be_set(
+    world: World, herder: Herder
+) -> None:
+    world.ends[ZERO] = 5
+    ask(herder, partial(herder.put, "c", PROPERTIES, create=True, target=TargetState.STOPPED))
+    turn(herder, 2)
+    assert (len(herder.view().tasks("c")), world.leases) == (1, {})
+    assert herder.view().assigned_tasks("c") == []
+
+
+def test_a_level_for_the_cluster_is_set_in_every_driver_that_runs(world: World) -> None:
+    logger = logging.getLogger("tests.herder.levels")
+    logger.setLevel(logging.INFO)
+    herder = world.started()
+    ask(herder, partial(herder.set_cluster_log_level, logger.name, "debug"))
+    turn(herder)
+    assert logger.level == logging.DEBUG
+    logger.setLevel(logging.INFO)
+    herder.stop()
+    herder.run()
+    successor = world.started()
+    assert logger.level == logging.INFO  # a level of the time before a driver started is not its own
+    ask(successor, partial(successor.set_cluster_log_level, logger.name, "debug"))
+    turn(successor)
+    assert logger.level == logging.DEBUG

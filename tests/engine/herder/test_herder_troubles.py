@@ -12,8 +12,8 @@ from engine.config.topic import Leader, leader_record
 from engine.errors import LeaseLost, RequestConflict, RetriableError
 from engine.herder.herder import Herder
 from engine.herder.state import HerderSettings
-from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests.engine.herder.running import ZERO, running
 from tests.engine.herder.world import Election, World, ask, turn
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
+from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
-from engine.errors import NotLeading, RequestConflict
-from engine.herder.herder import Herder
+from engine.errors import FatalError, NotLeading, RequestConflict
+from engine.herder.herder import LEAD_PAUSE_MOST_MS, Herder
 from engine.herder.leadership import UNASSIGNED_MS
-from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from engine.rest import bodies
-from tests.engine.herder.world import Election, World, ask, turn
+from engine.worker_messages import LeaseEnd
+from tests.engine.herder.world import SETTINGS, Election, World, ask, turn
 
 ZERO = TopicPartition("t", 0)
 PROPERTIES = {"topics": "t"}
@@ -54,7 +57,7 @@ def two() -> Two:
 def test_the_second_driver_stands_by_and_says_where_the_first_is(two: Two) -> None:
     view = two.two.view()
     assert (view.standby, view.leader_url, view.ready) == (True, "http://w:1", False)
-    assert bodies.health(view)["status"] == "standby"
+    assert bodies.health_details(view)["status"] == "standby"
     with pytest.raises(NotLeading, match="http://w:1"):
         ask(two.two, partial(two.two.put, "c", PROPERTIES))
 
@@ -63,7 +66,7 @@ def test_a_driver_that_knows_no_leader_is_starting() -> None:
     world, election = World(), Election()
     election.won = False
     herder = world.started(election)
-    assert bodies.health(herder.view())["status"] == "starting"
+    assert bodies.health_details(herder.view())["status"] == "starting"
     with pytest.raises(RequestConflict, match="starting"):
         ask(herder, partial(herder.put, "c", PROPERTIES))
 
@@ -132,7 +135,7 @@ def test_what_was_seen_last_stays_while_nobody_leads(two: Two) -> None:
     two.lose()
     turn(two.one, 3)
     view = two.one.view()
-    assert (view.names(), view.is_seen, bodies.health(view)["status"]) == (["c"], True, "standby")
+    assert (view.names(), view.is_seen, bodies.health_details(view)["status"]) == (["c"], True, "standby")
     two.swap()
     turn(two.one)
     assert (two.one.view().names(), two.one.view().is_seen) == ([], False)
@@ -283,3 +286,45 @@ def test_stopping_leaves_the_group(two: Two) -> None:
     two.one.run()
     assert two.first.closed
     assert two.world.config().leader.worker_id == ""
+
+
+LACKS = "TOPIC_AUTHORIZATION_FAILED; the principal lacks Write on topic configs"
+
+
+def test_a_driver_that_must_not_write_says_so_once_and_tries_ever_less_often(caplog: pytest.LogCaptureFixture) -> None:
+    world, tries = World(), []
+    world.unwritable = FatalError(LACKS)
+    herder = world.herder(settings=replace(SETTINGS, trouble_ms=1000))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(600):  # of 200 ms
+            before = world.owners.get("connect-cluster-g")
+            turn(herder)
+            if world.owners.get("connect-cluster-g") is not before:
+                tries.append(world.now)
+            world.now += 200
+    assert [later - earlier for earlier, later in pairwise(tries)] == [
+        1000, 2000, 4000, 8000, 16_000, 32_000,
+    ]  # fmt: skip
+    assert [line for line in caplog.messages if LACKS in line] == [
+        f"this driver can't lead; next attempt in 1000 ms: the leader's producer can't be used any more: {LACKS}"
+    ]
+    health = bodies.health_details(herder.view())
+    assert (health["status"], LACKS in health["trouble"]) == ("degraded", True)
+    with pytest.raises(RequestConflict, match="lacks Write on topic configs"):
+        ask(herder, partial(herder.put, "c", PROPERTIES))
+    world.unwritable = None
+    world.now += LEAD_PAUSE_MOST_MS
+    turn(herder)
+    assert bodies.health_details(herder.view())["status"] == "ok"
+
+
+def test_a_leader_that_loses_its_right_to_write_says_so(two: Two) -> None:
+    two.world.unwritable = FatalError(LACKS)
+    two.world.now += 3000  # the next heartbeat
+    turn(two.one, 2)
+    assert LACKS in bodies.health_details(two.one.view())["trouble"]
+    two.world.unwritable = None
+    two.first.won = False
+    two.swap()
+    turn(two.one)
+    assert bodies.health_details(two.one.view())["status"] == "standby"

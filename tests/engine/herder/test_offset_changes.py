@@ -15,9 +15,9 @@ from engine.errors import BadRequest, EngineError, NotFound, NotLeading, Request
 from engine.herder.herder import Herder
 from engine.herder.leadership import UNASSIGNED_MS
 from engine.herder.positions import GroupOffsets
-from engine.leases import LeaseEnd
 from engine.ports import Committed
 from engine.record.record import TopicPartition
+from engine.worker_messages import LeaseEnd
 from tests import fakes
 from tests.engine.herder.test_fencing import until
 from tests.engine.herder.world import Election, World, ask, examine, turn

@@ -14,9 +14,9 @@ from engine.herder.herder import Herder
 from engine.herder.offset_refresh import OffsetRefresh
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderSettings, HerderState, LeaseRun, TaskRun
-from engine.leases import Lease, LeaseEnd, TaskConfig
 from engine.ports import Committed
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, LeaseEnd, TaskConfig
 from tests import fakes
 from tests.engine.herder.world import World, ask, turn
 

@@ -11,8 +11,8 @@ from engine.config.topic import TargetState
 from engine.herder.fold import fold_cancelled, fold_granted, fold_lease_progress
 from engine.herder.plan import delayed_tasks, is_crowded, overdue_leases, plan, unbegun_leases
 from engine.herder.state import HerderSettings, HerderState, LeaseRun, TaskRun
-from engine.leases import ConnectorKind, Lease, LeaseProgress, TaskConfig
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind, Lease, LeaseProgress, TaskConfig
 
 SETTINGS = HerderSettings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)
 NOW = 1_000_000

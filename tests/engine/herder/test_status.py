@@ -22,8 +22,8 @@ from engine.herder.status import (
     status_values,
 )
 from engine.herder.topic_log import TopicLog
-from engine.leases import Lease, TaskConfig
 from engine.record.record import TopicPartition
+from engine.worker_messages import Lease, TaskConfig
 
 TASK = TaskRun(TaskConfig("c", 0, 1, {}, (TopicPartition("t", 0),)))
 

@@ -9,8 +9,8 @@ from engine.errors import RetriableError
 from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.state import HerderSettings, HerderState, TaskRun
 from engine.herder.task_positions import PARALLEL_READS, TaskPositionReader
-from engine.leases import TaskConfig
 from engine.record.record import TopicPartition
+from engine.worker_messages import TaskConfig
 
 NOW = 1_000_000
 ZERO = TopicPartition("t", 0)

@@ -12,8 +12,8 @@ from engine.errors import RetriableError
 from engine.herder import topic_log
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.leases import LeaseProgress
 from engine.record.record import RawRecord, TopicPartition
+from engine.worker_messages import LeaseProgress
 from tests import fakes
 
 AT = TopicPartition("t", 0)

@@ -19,10 +19,10 @@ from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderSettings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.leases import ConnectorKind, Delivery, Lease, LeaseEnd, TaskReport
 from engine.ports import Committed, Producer, SourcePosition
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
+from engine.worker_messages import ConnectorKind, Delivery, Lease, LeaseEnd, TaskReport
 from tests import fakes
 
 T = TypeVar("T")
@@ -73,6 +73,8 @@ class Transactional(fakes.Producer):
     def commit(self) -> None:
         self._check()
         if self._log is not None:
+            if self._world.unwritable is not None:
+                raise self._world.unwritable
             self._world.written += 1
             self._world.interrupt -= 1
             if self._world.interrupt == 0:
@@ -132,6 +134,7 @@ class World:
         self.status_log = fakes.Consumer()
         self.owners: dict[str, Transactional] = {}
         self.unfenceable: EngineError | None = None
+        self.unwritable: EngineError | None = None  # what every write of a leader meets
         self.written = 0  # transactions of the leader
         self.interrupt = 0  # the leader's commit of this number, counted from now, is not made
         self.fenced: list[tuple[str, tuple[int, ...]]] = []

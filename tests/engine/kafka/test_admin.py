@@ -10,7 +10,7 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 
-from engine.errors import RetriableError
+from engine.errors import FatalError, RetriableError
 from engine.kafka import admin as admin_module
 from engine.kafka.admin import KafkaAdmin
 from engine.record.record import TopicPartition
@@ -25,6 +25,7 @@ class Client:
         self.answers = dict(enumerate(answers, start=1))
         self.topics: dict[str, Any] = {}
         self.offsets: list[int | Exception] = []
+        self.hidden: set[str] = set()
 
     def list_topics(self, timeout: float) -> Any:
         return SimpleNamespace(brokers=dict.fromkeys(self.answers), topics=self.topics)
@@ -38,6 +39,15 @@ class Client:
         elif answer is not None:
             future.set_result({name: SimpleNamespace(value=value) for name, value in answer.items()})
         return {one: future}
+
+    def describe_topics(self, topics: Any, request_timeout: float) -> dict[str, Future[Any]]:
+        [name] = topics.topic_names
+        future: Future[Any] = Future()
+        if name in self.hidden:
+            future.set_exception(ck.KafkaException(ck.KafkaError(ck.KafkaError.TOPIC_AUTHORIZATION_FAILED)))
+        else:
+            future.set_result(SimpleNamespace(name=name))
+        return {name: future}
 
     def list_offsets(self, wanted: Mapping[Any, Any], isolation_level: Any) -> dict[Any, Future[Any]]:
         futures = {one: Future[Any]() for one in wanted}
@@ -103,4 +113,7 @@ def test_a_partition_whose_end_nobody_can_tell_holds_up_no_other() -> None:
     asked = [TopicPartition("t", number) for number in range(3)]
     assert made.end_offsets(asked) == {TopicPartition("t", 0): 7}
     with pytest.raises(RetriableError):
+        made.end_offsets(asked[1:2])
+    made._client.hidden = {"t"}  # type: ignore[attr-defined] # a fake
+    with pytest.raises(FatalError, match="lacks Describe on topic t"):
         made.end_offsets(asked[1:2])

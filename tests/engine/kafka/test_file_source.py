@@ -151,3 +151,28 @@ def test_what_has_no_end_of_a_line_is_refused_before_it_fills_the_memory(start: 
     for _ in range(2):
         with pytest.raises(DataError, match=r"the line at byte 5 of .* is longer than 32 MiB"):
             source.poll()
+
+
+def test_standard_input_is_read_from_a_copy_and_its_positions_count_in_the_same_run_only(tmp_path: Path) -> None:
+    (tmp_path / "stdin").write_bytes(b"one\ntwo\n")
+
+    def read(stored: Mapping[str, Any] | None) -> list[tuple[Any, Any]]:
+        source = FileSource(None, str(tmp_path))
+        source.start({"topic": "lines", "name": "c"}, lambda _: stored)
+        try:
+            return [(record.value, record.source_offset) for record in source.poll()]
+        finally:
+            source.stop()
+
+    run = str(tmp_path)
+    both = [("one", {"position": 4, "run": run}), ("two", {"position": 8, "run": run})]
+    assert read(None) == both
+    assert read({"position": 4, "run": run}) == both[1:]
+    assert read({"position": 4, "run": "/tmp/of-another-run"}) == both
+    assert read({"position": None}) == both  # as Kafka Connect writes it
+
+
+def test_without_a_copy_of_standard_input_a_file_is_required(tmp_path: Path) -> None:
+    for console in (None, str(tmp_path)):
+        with pytest.raises(ConfigError, match="standard input is only read for connectors on the command line"):
+            FileSource(str(tmp_path), console).start({"topic": "lines", "name": "c"}, lambda _: None)

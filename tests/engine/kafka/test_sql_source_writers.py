@@ -13,7 +13,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from engine.connectors.sql.open_writers import still_open
+from engine.connectors.sql.complete_rows import still_open
 from engine.connectors.sql.source import SqlSource
 from engine.errors import ConfigError
 

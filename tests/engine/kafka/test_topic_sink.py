@@ -14,7 +14,6 @@ from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import Aborted, RecordError
 from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
-from engine.leases import TaskConfig
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
@@ -24,6 +23,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.record.trace import DISCREET
+from engine.worker_messages import TaskConfig
 from tests.engine.pipeline.rig import Bytes, guard_for, letter_reporter, replay_reporter
 from tests.fakes import Clock, Producer
 from tests.support.examples import examples

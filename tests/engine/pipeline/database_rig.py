@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.errors import GenerationFenced
 from engine.exactly_once.transaction import Transaction
-from engine.leases import TaskConfig
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore, OutboxRecord, PositionRow, parse_last_letter
 from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, Producer, Row
 from engine.record.record import TopicPartition
+from engine.worker_messages import TaskConfig
 from tests.fakes import Clock, Consumer
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
-from engine.leases import ConnectorKind, TaskConfig
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
@@ -22,6 +21,7 @@ from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 from engine.record.trace import DISCREET
 from engine.steps.processors import ProcessorContext
+from engine.worker_messages import ConnectorKind, TaskConfig
 from tests.engine.pipeline.rig import Apply, Bytes, Json, guard_for, letter_reporter, replay_reporter
 from tests.engine.pipeline.stream_rig import StreamRun, Work, handlers_of, sinks_of, stages_of, wired
 from tests.support.fake_kafka import FakeKafka

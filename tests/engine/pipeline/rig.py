@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from engine import ports
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit, flush_letters

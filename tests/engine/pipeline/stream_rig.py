@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from engine import ports
 from engine.config.connector import parse_connector
-from engine.config.handlers import HandlerRole
-from engine.leases import ConnectorKind
+from engine.config.exception_handlers import HandlerRole
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.source_steps import source_steps
@@ -29,6 +28,7 @@ from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.handlers import stage_handlers
 from engine.steps.processors import ProcessingState, ProcessorContext
 from engine.steps.schedules import PunctuationType, Schedules
+from engine.worker_messages import ConnectorKind
 from tests.engine.pipeline.rig import Apply, Bytes, Json, failing_at, guard_for, replay_reporter
 from tests.fakes import Clock, Consumer, Producer, Reporter
 

@@ -16,7 +16,6 @@ from engine.config.topic import (
     task_record,
 )
 from engine.errors import OffsetsMissing, RetriableError
-from engine.leases import LeaseEnd, TaskConfig
 from engine.pipeline.claim import ConfigTail, claim_positions, end_of_ownership
 from engine.pipeline.commit import GroupStore
 from engine.pipeline.outcome import FailedAttempts
@@ -24,6 +23,7 @@ from engine.pipeline.task_state import OperationId, ParkedRetry, ReportedError, 
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
+from engine.worker_messages import LeaseEnd, TaskConfig
 from tests.engine.pipeline.rig import STAGES
 from tests.fakes import Clock, Consumer
 

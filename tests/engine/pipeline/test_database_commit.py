@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from engine.errors import AbortableError, GenerationFenced, OffsetsMissing, ProduceFailed, RetriableError
 from engine.exactly_once.buffered import BufferedRecord
 from engine.exactly_once.transaction import Transaction
-from engine.leases import TaskConfig
 from engine.pipeline.database_commit import DatabaseCommit, Relay
 from engine.pipeline.database_positions import (
     DatabaseStore,
@@ -24,6 +23,7 @@ from engine.pipeline.database_positions import (
 from engine.pipeline.outcome import Interrupted
 from engine.ports import Committed
 from engine.record.record import TopicPartition
+from engine.worker_messages import TaskConfig
 from tests.engine.pipeline.database_rig import (
     P0,
     P1,

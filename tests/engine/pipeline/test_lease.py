@@ -20,7 +20,6 @@ from engine.config.topic import (
     task_record,
 )
 from engine.errors import ClusterAway, FailureType, ProduceFailed, RetriableError
-from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, run_tasks
 from engine.pipeline.opened_task import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, OpenTask
@@ -30,6 +29,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log_lines import TextLines
+from engine.worker_messages import Lease, LeaseEnd, TaskConfig, TaskReport
 from tests.engine.pipeline.rig import Rig, letter_reporter, rows
 from tests.engine.pipeline.test_claim import config_records
 from tests.fakes import Clock, Consumer, Producer, Sink

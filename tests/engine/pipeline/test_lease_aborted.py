@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.errors import Aborted
-from engine.leases import Lease, LeaseEnd, TaskConfig
 from engine.pipeline.lease import Deadline, Finish, run_tasks
 from engine.pipeline.opened_task import OpenTask
 from engine.policy.tolerance import TolerancePolicy
+from engine.worker_messages import Lease, LeaseEnd, TaskConfig
 from tests.engine.pipeline.rig import Rig, rows
 from tests.engine.pipeline.test_lease import tail
 from tests.fakes import Clock

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from engine.errors import GenerationFenced, RetriableError
-from engine.leases import LeaseEnd
 from engine.record.record import Record
+from engine.worker_messages import LeaseEnd
 from tests.engine.pipeline.test_lease_linger import Lane
 from tests.fakes import Sink
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from engine.config.topic import Leader, leader_record
-from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import LOOK_MS, Deadline, Finish, run_tasks
 from engine.pipeline.lease_linger import FEW, LINGER_MS, SETTLE_MS, LeaseLinger
@@ -16,6 +15,7 @@ from engine.pipeline.outcome import StepVerdict
 from engine.pipeline.sink_task import CHUNK_RECORDS, COMMIT_INTERVAL_MS
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord, TopicPartition
+from engine.worker_messages import Lease, LeaseEnd, TaskConfig, TaskReport
 from tests.engine.pipeline.rig import Rig
 from tests.engine.pipeline.test_lease import config_topic
 from tests.fakes import Clock, Consumer

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handler_calls import named_handler
@@ -291,6 +291,16 @@ def test_records_behind_a_produce_that_waits_are_polled_again() -> None:
     assert sorted(set(rig.written())) == list(range(10))
     assert rig.state.parked is None
     assert rig.count("records-consumed") == 10
+
+
+def test_a_write_that_times_out_without_a_retry_budget_fails_the_task() -> None:
+    producer = BatchingProducer(1, lambda _: False, away=(2,))
+    rig = SourceRig(Source(5), producer=producer, retry=RetryPolicy(limit=0), tolerance=NONE_TOLERATED)
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert "KAFKA_PRODUCE (KafkaProducer) failed on source partition {'file': 'f'} at {'next': 1}" in end.message
+    assert producer.flushes == 1
+    assert rig.position() == 0
 
 
 def test_a_retry_that_succeeds_in_a_later_lease_is_forgotten() -> None:

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from engine.errors import Aborted, RetriableError
-from engine.leases import ConnectorKind, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, must_stop, run_tasks
 from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
+from engine.worker_messages import ConnectorKind, Lease, LeaseEnd, TaskConfig, TaskReport
 from tests.engine.pipeline.rig import STAGES
 from tests.engine.pipeline.test_claim import RECORDS, config_records
 from tests.fakes import Clock, Consumer
@@ -51,6 +51,9 @@ class Stepping:
 
     def end_offsets(self) -> dict[Any, int]:
         return {}
+
+    def topics_written(self) -> tuple[str, ...]:
+        return ()
 
     def figures(self) -> TaskFigures:
         return self.state.figures()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.retry import RetryPolicy

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import AbortableError, GenerationFenced, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import EngineError, GenerationFenced, ProduceFailed, RetriableError
 from engine.pipeline.outcome import TaskEnding
 from engine.policy.handlers import Response

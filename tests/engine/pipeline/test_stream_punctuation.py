@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.pipeline.outcome import Failed
 from engine.record.record import Record
 from engine.steps.processors import ProcessorContext

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted
 from engine.pipeline.task_state import MAX_MARKS, OperationId, ParkedRetry, ReportedError
 from engine.policy.retry import RetryPolicy

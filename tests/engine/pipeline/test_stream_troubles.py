@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response

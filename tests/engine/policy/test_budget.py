@@ -1,8 +1,8 @@
 import pytest
 
-from engine.leases import ConnectorKind
 from engine.policy.budget import ErrorBudget, budgets, limited_kinds, limits_decide, named_handlers
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
+from engine.worker_messages import ConnectorKind
 
 MINUTE_MS = 60_000
 READING = {"deserialization.exception.handler": "LogAndContinueExceptionHandler"}

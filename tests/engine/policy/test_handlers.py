@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.config.handlers import HandlerRole
+from engine.config.exception_handlers import HandlerRole
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.policy import handlers
 from engine.policy.handler_calls import NamedHandler, named_handler, old_signature, shape_problem

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from engine.config.log_options import LogConfig, LogFormat
-from engine.leases import Lease, TaskReport
 from engine.reporting.log_lines import LineHandler, configure, in_task, log_task_failure
 from engine.spark.worker import run_encoded
+from engine.worker_messages import Lease, TaskReport
 
 USER = logging.getLogger("my_company.transforms")
 

@@ -72,13 +72,24 @@ class Herder:
             "w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8
         )
 
-    def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
+    def put(
+        self, name: str, properties: Mapping[str, str], *, create: bool = False, target: TargetState | None = None
+    ) -> Future[bool]:
         def change() -> bool:
             new = self.view().connector(name) is None
             self.config = fold_all(self.config, [connector_record(name, properties)])
             return new
 
-        return self._ask(("put", name, dict(properties), create), change)
+        return self._ask(("put", name, dict(properties), create, *([] if target is None else [target])), change)
+
+    def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[None]:
+        return self._ask(("patch", name, dict(changes)), lambda: None)
+
+    def reset_topics(self, name: str) -> Future[None]:
+        return self._ask(("reset topics", name), lambda: None)
+
+    def set_cluster_log_level(self, logger: str, level: str) -> Future[None]:
+        return self._ask(("log level", logger, level), lambda: None)
 
     def delete(self, name: str) -> Future[None]:
         return self._ask(("delete", name), lambda: None)

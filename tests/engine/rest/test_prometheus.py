@@ -13,11 +13,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from engine.config.topic import ConfigState, ConnectorState
+from engine.herder.mirror_metrics import fold_mirrored
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderState, ReportedFigures, TaskRun
-from engine.leases import TaskConfig
+from engine.record.mirrored import Durations, MirroredPartition, MirrorFigures
+from engine.record.record import TopicPartition
+from engine.reporting.checkpoints import CheckpointMetrics
 from engine.reporting.metrics import Metric
 from engine.rest.prometheus import HELP, TaskSample, families, render
+from engine.worker_messages import TaskConfig
 from tests.support.statuses import SINK_STAGES, T, by_stage, sink, source, stream
 
 MINUTE_MS = 60_000
@@ -186,6 +190,45 @@ def test_no_two_samples_have_the_same_name_and_labels() -> None:
 def test_the_how_to_on_alerts_names_only_what_is_there() -> None:
     text = HOW_TO.read_text()
     named = {name for name in re.findall(r"kafka_connect_\w+", text) if not name.endswith("_")}
-    found = {sample.name for family in scrape(sink(), source(), stream()).values() for sample in family.samples}
+    told = [*scrape(sink(), source(), stream()).values(), *mirror().values()]
+    found = {sample.name for family in told for sample in family.samples}
     assert len(named) > 10
     assert named <= found
+
+
+DURATIONS = Durations(4, 1000, 300, 100, 400)
+STATISTICS = {"": 300, "_min": 100, "_max": 400, "_avg": 250}
+
+
+def mirror(now_ms: int = T) -> dict[str, Family]:
+    """A mirror whose topics have hyphens in their names."""
+    report = MirrorFigures("A", "B", 1, {"A.a-b-3": MirroredPartition(60, 900, DURATIONS, DURATIONS)})
+    sample = TaskSample("m", 2, source(), MINUTE_MS, mirrored=fold_mirrored(None, report, T))
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Told([sample], now_ms))
+    return {family.name: family for family in text_string_to_metric_families(generate_latest(registry).decode())}
+
+
+def test_a_mirror_has_the_metrics_of_mirror_maker_2() -> None:
+    labels = {"connector": "m", "task": "2", "source": "A", "target": "B", "topic": "A.a-b", "partition": "3"}
+    prefix = "kafka_connect_mirror_source_connector_"
+    counts = {"record_count_total": 60, "byte_count_total": 900, "record_rate": 2, "byte_rate": 30}
+    ages = {
+        f"{name}{end}": one for name in ("record_age_ms", "replication_latency_ms") for end, one in STATISTICS.items()
+    }
+    found = mirror()
+    for name, expected in {**counts, **ages}.items():
+        assert rows(found, prefix + name) == [(labels, expected)], name
+    idle = mirror(T + MINUTE_MS)
+    assert value(idle, f"{prefix}record_count_total") == [60]
+    assert value(idle, f"{prefix}record_rate") == [0]
+    assert value(idle, f"{prefix}record_age_ms_max") == []
+
+
+def test_checkpoints_have_the_metrics_of_mirror_maker_2() -> None:
+    checkpoints = CheckpointMetrics("A", "B").with_written([("g", TopicPartition("A.t", 1))], 70, T)
+    view = HerderSnapshot("w", checkpoints={"m": checkpoints})
+    text = render(view, T).decode()
+    labels = 'connector="m",group="g",partition="1",source="A",target="B",topic="A.t"'
+    for end in STATISTICS:
+        assert f"kafka_connect_mirror_checkpoint_connector_checkpoint_latency_ms{end}{{{labels}}} 70.0" in text

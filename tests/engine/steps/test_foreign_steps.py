@@ -10,13 +10,13 @@ from engine.config.connector import parse_connector, read_connector
 from engine.config.options import Option
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
 from engine.record.stage import Stage, StageType
 from engine.steps import plugins
 from engine.steps.handlers import stage_handlers
 from engine.steps.processors import build_processor, processor_problems
 from engine.steps.registry import build_converter, build_transform, step_problems
 from engine.steps.secrets import secret_options
+from engine.worker_messages import ConnectorKind
 from tests.support.permissions import open_worker
 
 HERE = __name__

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from engine.config.connector import ConnectorConfig, parse_connector
-from engine.config.handlers import HandlerRole
-from engine.leases import ConnectorKind
+from engine.config.exception_handlers import HandlerRole
 from engine.policy import handlers
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import BUILT_IN, GROUP, handler_problems, stage_handlers
 from engine.steps.secrets import step_secrets
+from engine.worker_messages import ConnectorKind
 from tests.support.permissions import open_worker
 
 HERE = "tests.engine.steps.handlers_of_tests"

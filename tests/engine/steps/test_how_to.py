@@ -6,7 +6,6 @@ import inspect
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,11 +20,12 @@ from engine.record.stage import StageType
 from engine.steps.predicates import Predicate
 from engine.steps.processors import Processor
 from engine.steps.registry import Converter, Transform, build_converter, build_transform
+from tests.support.pages import HOW_TO, blocks_of, install
 from tests.support.permissions import open_worker
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "how-to" / "write-a-transform.md").read_text()
-BLOCKS: dict[str, str] = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+PAGE = (HOW_TO / "write-a-transform.md").read_text()
+BLOCKS = blocks_of("write-a-transform.md")
 PROPERTIES = parse_properties(BLOCKS["properties"])
 WORKER = open_worker({"bootstrap.servers": "localhost:9092"})
 
@@ -33,17 +33,7 @@ WORKER = open_worker({"bootstrap.servers": "localhost:9092"})
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The page's package as a distribution on the path, with what its pyproject.toml says."""
-    project = tomllib.loads(BLOCKS["toml"])["project"]
-    (tmp_path / "sensors.py").write_text(BLOCKS["python"])
-    info = tmp_path / f"{project['name']}-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    rows = [
-        line
-        for group, offers in project["entry-points"].items()
-        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in offers.items()))
-    ]
-    (info / "entry_points.txt").write_text("\n".join(rows))
+    install(BLOCKS, tmp_path, "sensors")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "sensors", raising=False)
     return tmp_path

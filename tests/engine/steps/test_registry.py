@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -110,3 +112,10 @@ def test_a_task_names_the_option_of_a_step_with_its_whole_prefix(make: Callable[
 
 def step(name: str, prefix: str) -> StepConfig:
     return StepConfig(name, STRICT, {}, prefix, allow=("tests.*",))
+
+
+def test_clients_of_schema_registries_are_imported_at_first_use() -> None:
+    shown = "print([name for name in ('httpx2', 'fastavro', 'jsonschema') if name in sys.modules])"
+    code = f"import sys, engine.steps.registry; {shown}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from engine.leases import LeaseProgress, TaskReport
 from engine.tasks.lease_progress import MOST_BYTES, values
+from engine.worker_messages import LeaseProgress, TaskReport
 
 
 def report(task: int, partitions: int) -> TaskReport:

@@ -9,7 +9,6 @@ import pytest
 from engine.assembly.validation import validate
 from engine.connectors.file.sink import FileSink
 from engine.kafka.clock import WorkerClock
-from engine.leases import TaskConfig
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import restore
@@ -19,6 +18,7 @@ from engine.steps.predicates import HasHeaderKey
 from engine.steps.transforms.drop_headers import DropHeaders
 from engine.tasks.clients import TaskOpening
 from engine.tasks.sink import ClaimedSink, reading_steps, sink_task
+from engine.worker_messages import TaskConfig
 from tests.engine.pipeline.rig import replay_reporter
 from tests.fakes import Consumer, Producer, Sink
 from tests.support.permissions import open_worker

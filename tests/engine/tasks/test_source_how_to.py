@@ -11,7 +11,7 @@ from engine.assembly.validation import validate
 from engine.config.properties import load_properties
 from engine.connectors.file import source
 from engine.connectors.sql import source as sql
-from engine.leases import ConnectorKind
+from engine.worker_messages import ConnectorKind
 from tests.support.permissions import open_worker
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/read-files-and-tables.md"

@@ -4,8 +4,8 @@ import pytest
 
 from engine.assembly.validation import validate
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
 from engine.tasks.plan import ConnectorPlan
+from engine.worker_messages import ConnectorKind
 from tests.support.permissions import open_worker
 
 WORKER = open_worker({})

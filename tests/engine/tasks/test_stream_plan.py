@@ -7,10 +7,10 @@ import pytest
 from engine.assembly.validation import validate
 from engine.config.options import Option
 from engine.errors import ConfigError
-from engine.leases import ConnectorKind
 from engine.record.record import Record
 from engine.record.stage import Stage, StageType
 from engine.tasks.plan import ConnectorPlan
+from engine.worker_messages import ConnectorKind
 from tests.support.permissions import open_worker
 
 WORKER = open_worker({})

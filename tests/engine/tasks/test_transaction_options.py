@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.__main__ import examine_connector
 from engine.assembly.validation import validate
 from engine.errors import ConfigError
+from engine.startup.wiring import examine_connector
 from tests.support.permissions import open_worker
 
 KAFKA = {"name": "c", "connector.class": "KafkaSink", "topics": "t", "topic": "o"}

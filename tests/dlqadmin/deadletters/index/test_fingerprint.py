@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dlqadmin.deadletters.index.fingerprint import fingerprint, normalise
+from dlqadmin.deadletters.index.fingerprint import digest_of, fingerprint, normalise
+from dlqadmin.deadletters.index.former_fingerprints import former_digests
 from dlqadmin.deadletters.index.moved_frames import FORMER_FILES
 from engine.errors import VALUE
 from engine.record.withheld import WITHHELD
@@ -58,13 +59,20 @@ def test_each_part_makes_another_fingerprint() -> None:
         ]
     }  # fmt: skip
     assert len(made) == 6
-    assert all(digest.startswith("v1:") for digest in made)
+    assert all(digest.startswith("v2:") for digest in made)
 
 
 def test_a_fingerprint_is_the_same_for_ever() -> None:
     made = fingerprint("sqlite3.IntegrityError", "TASK_PUT", KEPT[0], "engine/connectors/sql/sink.py:put")
-    assert made.digest == "v1:86b3a1516f3653d813ec12d9"
+    assert made.digest == "v2:22054d055f029086003677c7"
     assert made.frame == "engine/connectors/sql/sink.py:put"
+
+
+def test_a_former_fingerprint_is_the_same_for_ever() -> None:
+    facts = ("sqlite3.IntegrityError", "TASK_PUT", KEPT[0], "engine/connectors/sql/sink.py:put")
+    assert former_digests(*facts) == ("v1:86b3a1516f3653d813ec12d9",)
+    jackson = "bad value 'x'\nat [Source: (byte[])\"{}\"; line: 1, column: 2]"
+    assert former_digests("E", "S", jackson, "") == former_digests("E", "S", "bad value 'y'", "")
 
 
 def test_a_moved_file_of_the_engine_keeps_its_fingerprints() -> None:
@@ -99,6 +107,67 @@ def test_every_hole_holds_what_it_replaced(message: str) -> None:
     for hole in holes:
         text = text.replace(f"<{hole.name}>", hole.example, 1)
     assert text == " ".join(message.split())
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
+FIELD = st.from_regex(r"[a-z_][a-z0-9_]{0,15}", fullmatch=True)
+PRINTED = (
+    'null value in column "gap" of relation "quakes" violates not-null constraint DETAIL: Failing row contains ({}).',
+    "Duplicate entry '{}' for key 'orders.PRIMARY'",
+    "Key (id)=({}) already exists.",
+    "String or binary data would be truncated in table 'a.b.c', column 'd'. Truncated value: '{}'.",
+    (
+        "Violation of UNIQUE KEY constraint 'a'. Cannot insert duplicate key in object 'b'. "
+        "The duplicate key value is ({})."
+    ),
+    "Incorrect integer value: '{}' for column 'qty' at row 1",
+    'For input string: "{}"',
+    'invalid input syntax for type integer: "{}"',
+    "could not convert string to float: '{}'",
+    "1 validation error for Order\nqty\n  Input should be a number [type=number, input_value='{}', input_type=str]",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("printed", PRINTED)
+@given(TEXT, TEXT)
+@example("a). b", "(c")
+@example('it\'s "x"', "`")
+def test_any_value_that_a_message_prints_leaves_the_fingerprint_alone(printed: str, one: str, other: str) -> None:
+    made = [fingerprint("E", "S", printed.replace("{}", value), "") for value in (f"v{one}v", f"v{other}v")]
+    assert made[0].digest == made[1].digest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "NOT NULL constraint failed: quakes.{}",
+        "Column '{}' cannot be null",
+        'violates unique constraint "{}"',
+        'Order["a"] (through reference chain: Order["a"]->Line["{}"])',
+        "json: cannot unmarshal string into Go struct field Order.{} of type int",
+        "Cannot read properties of undefined (reading '{}')",
+        "data/{} must be integer",
+    ],
+)
+@given(FIELD, FIELD)
+def test_fields_tell_failures_apart_in_the_root_cause_and_around_it(printed: str, one: str, other: str) -> None:
+    texts = [printed.replace("{}", field) for field in (one, other)]
+    roots = [fingerprint("E", "S", text, "").digest for text in texts]
+    wrapped = [fingerprint("E", "S", "no", "", [("W", "failed"), ("J", text)]).digest for text in texts]
+    assert (roots[0] == roots[1]) == (wrapped[0] == wrapped[1]) == (one == other)
+
+
+def test_the_text_of_a_wrapper_counts_only_by_the_field_that_it_names() -> None:
+    bare, wrapped = (fingerprint("E", "S", "no", "", outer) for outer in ((), [("W", "could not place order 17")]))
+    assert wrapped.digest == bare.digest
+
+
+def test_an_origin_of_its_own_makes_a_group_of_its_own() -> None:
+    made = [fingerprint("E", "S", "no", "", origin=origin) for origin in ("", "orders", "payments")]
+    assert len({one.digest for one in made}) == 3
+    assert digest_of(made[1], "") == made[0].digest
 
 
 def test_a_withheld_value_leaves_the_fingerprint_as_it_was_with_a_quoted_one() -> None:

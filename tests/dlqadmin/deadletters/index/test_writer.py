@@ -56,7 +56,10 @@ def test_nothing_is_counted_when_the_transaction_fails(monkeypatch: pytest.Monke
 def test_alike_failures_share_a_group_and_those_of_one_place_their_frames() -> None:
     index([letter(1), letter(2), letter(3, message=NST)])
     assert (Group.objects.count(), Fingerprint.objects.count(), Trace.objects.count()) == (2, 2, 1)
-    assert set(Group.objects.values_list("title", flat=True)) == {"earthquakes.gap is null", "earthquakes.nst is null"}
+    assert set(Group.objects.values_list("title", flat=True)) == {
+        "IntegrityError: earthquakes.gap is null",
+        "IntegrityError: earthquakes.nst is null",
+    }
 
 
 def test_a_group_spans_its_dead_letters_whatever_their_order() -> None:
@@ -149,7 +152,7 @@ def test_a_pointer_is_fetched_or_expired() -> None:
 
 
 def test_a_title_names_the_column() -> None:
-    assert index_one(letter(1, message=GAP)).fingerprint.group.title == "earthquakes.gap is null"
+    assert index_one(letter(1, message=GAP)).fingerprint.group.title == "IntegrityError: earthquakes.gap is null"
 
 
 def test_a_replayed_record_that_failed_again_is_known_by_its_last_headers() -> None:

@@ -173,11 +173,6 @@ def test_alternatives_that_read_content_need_the_right(as_viewer: APIClient, ind
         assert as_viewer.get(LIST, {**ALL, "q": query}).status_code == 403
 
 
-def test_groups_refuse_alternatives_that_counters_do_not_know(as_viewer: APIClient) -> None:
-    answer = as_viewer.get("/api/v1/groups", {**ALL, "q": "stage:A OR offset:7"})
-    assert (answer.status_code, "origin_offset" in answer.json()["detail"]) == (400, True)
-
-
 def test_frozen_alternatives_keep_their_groups(indexed: list[DeadLetter]) -> None:
     group = Group.objects.get(fingerprints__stage="VALUE_CONVERTER")
     params = QueryDict(mutable=True)

@@ -160,12 +160,6 @@ def test_a_wrong_query_is_a_problem_with_its_place(as_reader: APIClient, path: s
     assert body["errors"] == [{"parameter": "q", "message": "Unknown field `stag`. Did you mean `stage`?"}]
 
 
-@pytest.mark.parametrize("query", ["value.gap:null", "-header.a:b"])
-def test_what_only_bytes_tell_is_refused_where_all_would_have_to_be_read(as_reader: APIClient, query: str) -> None:
-    response = as_reader.get("/api/v1/groups", {**ALL, "q": query})
-    assert (response.status_code, response.json()["errors"][0]["parameter"]) == (400, "q")
-
-
 def test_groups_take_the_counted_part_of_a_query(as_reader: APIClient, indexed: None) -> None:
     answer = get(as_reader, "/api/v1/groups", q="connector:other")
     assert [row["events"] for row in answer["results"]] == [5]

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
+from dlqadmin.deadletters.models import DeadLetter, ReplayMark
 from dlqadmin.replays.items import item_states as states
-from dlqadmin.replays.models import ItemState, Replay, ReplayItem
+from dlqadmin.replays.models import ItemState, Replay, ReplayItem, Selection
 from dlqadmin.replays.plans import approvals
+from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.pagination import encode_cursor
+from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.conftest import person, signed_in
-from tests.dlqadmin.deadletters.letters import NOW
+from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
 from tests.dlqadmin.keys import IdempotencyKey
 from tests.dlqadmin.replays.asking import API, WEEK, get, nth, planned, post
 
@@ -45,6 +49,39 @@ def test_what_selects_nothing_is_refused(as_operator: APIClient, indexed: None, 
 def test_nothing_matches_says_so(as_operator: APIClient, indexed: None) -> None:
     answer = post(as_operator, "selections", {"filter": f"{WEEK}&topic=no.such"}, expect=400)
     assert answer["errors"] == [{"parameter": "filter", "message": "matches no dead letter"}]
+
+
+@pytest.mark.parametrize("query", ["work=open", "replay_state=none", "q=work%3Aopen", "q=-replay%3Apassed"])
+def test_a_selection_by_work_or_replay_keeps_its_records_when_their_state_changes(
+    as_operator: APIClient, operator: User, indexed: None, query: str
+) -> None:
+    answer = post(as_operator, "selections", {"filter": f"{WEEK}&{query}"})
+    assert answer["filters"] == {"ticked": answer["count"]}
+    dead_letter = DeadLetter.objects.get(pk=nth(1))
+    ReplayMark.objects.create(dead_letter=dead_letter, state="passed", failed_at=dead_letter.failed_at)
+    assert get(as_operator, f"selections/{answer['id']}")["drifted"] is False
+    assert len(frozen_selections.rows(Selection.objects.get(pk=answer["id"]))) == answer["count"]
+
+
+def test_a_replay_is_found_by_the_uuid_of_its_records(as_operator: APIClient, indexed: None) -> None:
+    chosen = post(as_operator, "selections", {"filter": WEEK})["id"]
+    first, second = (post(as_operator, "replays", {"selection": chosen}) for _ in range(2))
+    assert first["uuid"] == str(Replay.objects.get(pk=first["id"]).uuid)
+    found = get(as_operator, f"replays?uuid={first['uuid'].upper()}")["results"]
+    assert [row["id"] for row in found] == [first["id"]] != [second["id"]]
+    assert get(as_operator, "replays?uuid=00000000-0000-4000-8000-000000000000")["results"] == []
+    answer = as_operator.get(f"{API}/replays", {"uuid": "R-12"})
+    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (400, "uuid")
+
+
+def test_dead_letters_of_a_replays_records_are_found_by_its_uuid(as_operator: APIClient) -> None:
+    uuid = "0b0e6b9c-0000-4000-8000-000000000001"
+    again = ((ITEM, f"{uuid}/17".encode()), (ATTEMPT, b"1"))
+    index([letter(1), letter(2, headers=again)])
+    for asked in (uuid, f"{uuid}/17"):
+        rows = get(as_operator, f"dead-letters?{urlencode({**ALL, 'q': f'replay_id:{asked}'})}")["results"]
+        assert [row["offset"] for row in rows] == [2]
+    assert get(as_operator, f"dead-letters?{urlencode({**ALL, 'q': 'replay_id:' + uuid[:-1]})}")["results"] == []
 
 
 def test_the_same_key_answers_the_same_thing_and_each_person_has_keys_of_their_own(

@@ -9,7 +9,7 @@ import pytest
 
 from dlqadmin.replays.outcomes.decision import decide
 from dlqadmin.replays.outcomes.evidence import ItemFacts, LetterEvidence, Observed, ReaderState
-from dlqadmin.replays.reasons import WHY_UNKNOWN, Reason
+from dlqadmin.replays.reasons import WHY_UNKNOWN, Reason, remedy
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -85,5 +85,7 @@ def test_these_facts_are_unknown_for_this_reason(reason: Reason, facts: dict[str
     assert "succe" not in decision.evidence
 
 
-def test_each_reason_has_a_row() -> None:
+def test_each_reason_has_a_row_and_says_what_would_make_the_outcome_known() -> None:
     assert {reason for reason, _ in ROWS} == WHY_UNKNOWN
+    assert {reason for reason in Reason if remedy("unknown", reason)} == WHY_UNKNOWN
+    assert {remedy("passed", reason) for reason in Reason} == {""}

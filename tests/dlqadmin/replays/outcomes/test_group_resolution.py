@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.groups import triage
-from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity
+from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity, ReplayMark, ReplayState
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem, Selection
 from dlqadmin.replays.outcomes import consumer_groups, watcher
 from dlqadmin.replays.outcomes.completion import go_on
@@ -47,6 +47,16 @@ def test_one_record_that_did_not_pass_is_enough_not_to_offer_it(build: Build) ->
     world = passed(build(3), 2)
     assert resolvable(world.replay) == []
     assert not GroupActivity.objects.filter(kind="passed").exists()
+
+
+def test_a_group_is_offered_only_when_no_record_of_it_is_left(build: Build) -> None:
+    world = build(1)
+    index_one(letter(5))  # of the same group, and in no replay
+    passed(world, 1)
+    assert resolvable(world.replay) == []
+    (left,) = DeadLetter.objects.exclude(pk=world.item().dead_letter_id)
+    ReplayMark.objects.create(dead_letter=left, state=ReplayState.DISCARDED, failed_at=left.failed_at)
+    assert [row.count for row in resolvable(world.replay)] == [1]
 
 
 def test_a_group_in_which_something_failed_since_is_not_offered(build: Build) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from dlqadmin.broker.groups import GroupOnTopic
-from dlqadmin.deadletters.index.column_values import pack_headers
-from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody
+from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import GroupSeen, ItemOutcome, Replay, ReplayItem
 from dlqadmin.replays.outcomes.foreign_groups import RARELY_S, SOON_S
 from dlqadmin.replays.outcomes.watcher import SLOWLY
@@ -100,8 +99,7 @@ def test_a_letter_that_names_the_group_is_its_own_whoever_else_reads(observe: Bu
 def test_a_letter_whose_header_names_another_group_is_no_path_of_this_one(observe: Build) -> None:
     world = observe(watch=[G])
     world.watch()
-    named = pack_headers((("kafka_dlt-original-consumer-group", b"audit"),))
-    DeadLetterBody.objects.update(headers=named)
+    DeadLetter.objects.update(consumer_group="audit")
     world.cluster.joins(G, BASE + 50)
     world.watch(after=timedelta(seconds=2))
     assert world.item().evidence == (

@@ -102,11 +102,11 @@ def test_kafka_ui_1810_headers_of_the_way_here_are_not_replayed(operator: User) 
 def test_spring_kafka_1994_headers_do_not_grow_with_every_replay(operator: User) -> None:
     """A record that fails again and again was at last too large for its topic."""
     row = index_one(letter(1, headers=(("trace", b"1"),)))
-    headers = kept(headers_of(row))
+    headers = kept(headers_of(row), row.dialect)
     for attempt in (1, 2, 3):
         carried = stamped(headers, "replay", "replay/0", attempt)
         again = index_one(letter(10 + attempt, headers=carried))
-        headers = kept(headers_of(again))
+        headers = kept(headers_of(again), again.dialect)
         assert (len(carried), headers) == (4, (("trace", b"1"),))
 
 

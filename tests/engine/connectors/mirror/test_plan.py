@@ -7,9 +7,9 @@ from engine.connectors.mirror.client_options import mirror_clients
 from engine.connectors.mirror.source_positions import PositionsGroup
 from engine.errors import ConfigError
 from engine.exactly_once.transaction import Transaction
-from engine.leases import ConnectorKind, Delivery
 from engine.ports import Committed
 from engine.record.record import TopicPartition
+from engine.worker_messages import ConnectorKind, Delivery
 from tests.fakes import Clock, Consumer
 from tests.support.fake_kafka import FakeKafka
 from tests.support.permissions import open_worker
@@ -116,6 +116,16 @@ def test_the_workers_secrets_stay_on_the_workers_cluster() -> None:
     assert "security.protocol" not in settings
     assert settings["transactional.id"] == "g-m-3"
     assert there.target_reader()["isolation.level"] == "read_committed"
+
+
+def test_clients_have_the_ids_of_mirror_maker_2_and_of_kip_656() -> None:
+    worker = open_worker(WORKER)
+    config = validate({**PROPS, **ONCE, "source.consumer.client.id": "own"}, worker).config
+    clients = mirror_clients(config, worker, task=3)
+    assert clients.source_consumer()["client.id"] == "own|A->B|m-3|replication-consumer"
+    assert clients.source_producer()["client.id"] == "A->B|m-3|offset-syncs-source-producer"
+    assert clients.transactional(3)["client.id"] == clients.transactional(3)["transactional.id"] == "g-m-3"
+    assert mirror_clients(config, worker).target_admin()["client.id"] == "A->B|m|replication-target-admin"
 
 
 def test_no_topic_is_mirrored_into_itself() -> None:

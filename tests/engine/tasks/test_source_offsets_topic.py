@@ -24,7 +24,7 @@ MIRROR = {
     "source.cluster.bootstrap.servers": "a:1",
 }
 OWN = {**SOURCE, "offsets.storage.topic": "own"}
-AT, NEXT = {"file": "f"}, {"next": 3}
+AT, NEXT = {"filename": "f"}, {"position": 3}
 PLACE, LAST = {"cluster": "A", "topic": "t", "partition": 0}, {"offset": 3}
 
 
@@ -83,7 +83,7 @@ def test_what_is_no_position_of_a_mirror_fences_nobody() -> None:
 @pytest.mark.parametrize("is_made", [True, False])
 def test_offsets_that_are_still_to_be_brought_are_neither_shown_nor_changed(exactly_once: bool, is_made: bool) -> None:
     cluster = Cluster(exactly_once=exactly_once)
-    cluster.put("offsets", b'["c",{"file":"f"}]', b'{"next":9}')
+    cluster.put("offsets", b'["c",{"filename":"f"}]', b'{"position":9}')
     if is_made:
         cluster.kafka.create("own", 1)
     with pytest.raises(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqadmin.deadletters.dialects import quick, read, read_for_index
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
+from engine.dialects import quick, read, read_for_index
+from engine.dialects.facts import DeadLetterFacts
 from engine.record.context import ErrorContext
 from engine.record.error_context_json import encode
 from engine.record.record import RawRecord, Record

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqadmin.deadletters.dialects.stack_traces import cached_first_frame, first_frame, join, parse, split
+from engine.dialects.stack_traces import cached_first_frame, first_frame, join, outer_exceptions, parse, split
 from engine.record.trace import describe
 
 JAVA = """org.apache.kafka.connect.errors.DataException: Converting byte[] failed:
@@ -36,6 +36,31 @@ def test_traces_that_differ_in_what_they_say_share_their_frames() -> None:
     assert other != JAVA
     assert split(other)[1] == split(JAVA)[1]
     assert split(PYTHON)[1] == split(PYTHON.replace("bad", "worse"))[1]
+
+
+JACKSON = """w.ListenerFailed: Listener threw
+\tat w.Listener.on(Listener.java:1)
+Caused by: j.InvalidFormatException: not an int
+ at [Source: (String)"{"qty":"x"}"; line: 1, column: 8] (through reference chain: Order["qty"])
+\tat com.acme.Orders.on(Orders.java:9)
+\t... 3 more
+Caused by: java.lang.NumberFormatException: For input string: "x"
+\t... 4 more"""
+
+
+def test_the_source_that_jackson_prints_belongs_to_the_message_and_not_to_the_frames() -> None:
+    heads, frames = split(JACKSON)
+    assert "Source" in parse(JACKSON)[1].message
+    assert frames == split(JACKSON.replace('"x"', '"other"'))[1]
+    assert join(heads, frames) == JACKSON
+
+
+def test_the_exceptions_around_the_root_cause_are_read_from_the_heads_alone() -> None:
+    around = outer_exceptions(split(JACKSON)[0])
+    assert [name for name, _ in around] == ["w.ListenerFailed", "j.InvalidFormatException"]
+    assert around[1][1].endswith('(through reference chain: Order["qty"])')
+    assert outer_exceptions(split(PYTHON)[0]) == (("jobs.LoadError", "x"),)
+    assert outer_exceptions("E: no") == ()
 
 
 def raised() -> Exception:

@@ -1,0 +1,83 @@
+"""Sinks whose target keeps the offsets: what a record's put refused is a dead letter, whenever the worker is killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from engine.worker_messages import LeaseEnd
+from tests.broker.exactly import ExactlyOnce, await_stop, child_of
+from tests.broker.exactly_classes import MARKER
+
+Read = Callable[[Path], list[Any]]
+
+
+def lines(folder: Path) -> list[Any]:
+    return [orjson.loads(line) for file in sorted(folder.rglob("*.jsonl")) for line in file.read_bytes().splitlines()]
+
+
+def tables(folder: Path) -> list[Any]:
+    return [row for file in sorted(folder.rglob("*.parquet")) for row in pq.read_table(file).to_pylist()]
+
+
+def lake(folder: Path) -> list[Any]:
+    (table,) = [path.parent for path in folder.rglob("_delta_log")]
+    rows: list[Any] = DeltaTable(table).to_pyarrow_table().to_pylist()
+    return rows
+
+
+Refused = list[bytes | None]
+GOOD, NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE = b'{"n": 1}', None, b'{"n": "\\ud800"}', b"7", b'{"n": "one"}'
+NO_ROWS: Refused = [NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE]
+
+
+@pytest.mark.parametrize(
+    ("sink", "stopped", "more", "refused", "read"),
+    [
+        ("ObjectStoreSink", "StoppedAfterObject", {}, [NO_VALUE], lines),
+        (
+            "ObjectStoreSink",
+            "StoppedAfterObject",
+            {"format": "parquet"},
+            [NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE],
+            tables,
+        ),
+        ("DeltaSink", "StoppedAfterTable", {"auto.create": "true"}, NO_ROWS, lake),
+    ],
+    ids=["lines", "parquet", "delta"],
+)
+def test_records_that_the_put_refused_are_dead_letters_after_a_crash(
+    broker: str,
+    tmp_path: Path,
+    sink: str,
+    stopped: str,
+    more: Mapping[str, str],
+    refused: list[bytes | None],
+    read: Read,
+) -> None:
+    """The worker is killed when its records are in the target, and their dead letters are not committed."""
+    folder = tmp_path / "target"
+    folder.mkdir()
+    options = {"connector.class": stopped, "local.directory": str(folder), **more}
+    connector = ExactlyOnce(broker, options).with_dead_letters()
+    connector.configure(1)
+    connector.send([GOOD, *refused, GOOD])
+    with child_of(connector.lease(60_000), **{MARKER: str(tmp_path / "stopped")}) as child:
+        await_stop(child)
+        assert read(folder) == [{"n": 1}, {"n": 1}]
+        assert connector.letters() == []
+    connector.props["connector.class"] = sink
+    connector.move_to(2, [[0]])
+    connector.send([GOOD, OTHER_TYPE, GOOD])
+    report = connector.run()
+    assert report.end is LeaseEnd.CAUGHT_UP, report.trace
+    also = [len(refused) + 3] if OTHER_TYPE in refused else []  # a line holds each type
+    letters = [one["original_record"]["offset"] for one in connector.contexts()]
+    assert letters == [*range(1, len(refused) + 1), *also]
+    assert len(read(folder)) == 5 - len(also)
