@@ -25,6 +25,7 @@ from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
 from engine.rest.access import access_rules
 from engine.rest.app import build_app
+from engine.rest.endpoint_ports import ANSWER_TIMEOUT_S
 from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
 from engine.startup.wiring import advertised, build_herder, examine_connector
@@ -62,7 +63,7 @@ class Driver:
     def __init__(self, home: Path, properties: dict[str, str]) -> None:
         self.port = free_ports(1)[0]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.url, timeout=30)
+        self.http = httpx.Client(base_url=self.url, timeout=ANSWER_TIMEOUT_S + 10)
         self.home = home / str(self.port)
         self.home.mkdir(parents=True)
         self.process: subprocess.Popen[bytes] | None = None
