@@ -22,6 +22,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from demo.network import free_ports
 from engine.record.record import Headers
+from engine.rest.endpoint_ports import ANSWER_TIMEOUT_S
 from tests.support.permissions import FILES
 
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each poll hides the rest
@@ -51,7 +52,7 @@ class Engine:
         self.bootstrap_servers = bootstrap_servers
         self.port = free_ports(1)[0]
         self.process: subprocess.Popen[bytes] | None = None
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=ANSWER_TIMEOUT_S + 10)
         name = uuid4().hex[:8]
         self.outcome_topic = f"outcomes-{name}"
         self.offset_topic = f"offsets-{name}"
