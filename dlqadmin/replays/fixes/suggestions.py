@@ -53,7 +53,8 @@ def suggestions(value: bytes | None, error: str) -> list[Suggestion]:
 
 
 def _repairs(value: bytes, fault: NotJson) -> Iterator[Suggestion]:
-    found = repaired(value, fault)
+    # A value that begins with a control byte names its schema there, and a repair would leave that out.
+    found = None if value[:1] < b" " and not value[:1].isspace() else repaired(value, fault)
     if found is None:
         return
     if found.what:

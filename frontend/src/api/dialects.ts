@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { MappingDraft } from "../lib/mapping";
 import { followed } from "../lib/streaming";
 import { API, get, send } from "./client";
@@ -39,13 +39,13 @@ export function useMappingVersions(name: string | undefined) {
   });
 }
 
-/** Read the newest letters of a topic with a mapping that is not saved. The last answer stays while one is awaited. */
+/** Read the newest letters of a topic with a mapping that is not saved. The topic's last answer stays while one is awaited. */
 export function useTryOut(topic: string, mapping: MappingDraft, letter: number, barred: boolean) {
   return useQuery({
     queryKey: ["mapping-try", topic, mapping, letter],
     enabled: topic !== "" && !barred,
     queryFn: () => send<TryOut>("POST", "dialects/try", { topic, mapping, letter }),
-    placeholderData: keepPreviousData,
+    placeholderData: (last, query) => (query?.queryKey[1] === topic ? last : undefined),
     staleTime: 30_000,
     gcTime: 60_000,
     retry: false,

@@ -174,7 +174,7 @@ it.each([
   ],
   [
     "of one fix",
-    <FixPlan key="one" letter={{ id: 5 } as DeadLetter} state={{} as DraftState} identical />,
+    <FixPlan key="one" letter={{ id: 5 } as DeadLetter} state={{} as DraftState} identical notEncoded={undefined} />,
     "Replay 1 record",
     "/?replay=3",
   ],
@@ -188,6 +188,18 @@ it.each([
     expect(barred(run) ?? barred("Replay 2")).toBe(why);
     expect(words).not.toContain("Check again");
   }
+});
+
+it("a draft that is older than its editor is neither sent nor checked", async () => {
+  const why = "The edited value is not encoded";
+  const screen = (
+    <FixPlan letter={{ id: 5 } as DeadLetter} state={{} as DraftState} identical={false} notEncoded={why} />
+  );
+  const planned = await shown(screen, {}, "/?replay=3");
+  expect(planned.barred("Replay 2") ?? planned.barred("Replay 1 record")).toBe(why);
+  expect(planned.words).toContain(`${why}. The draft keeps the last one that fits.`);
+  expect(planned.words).not.toContain("Check again");
+  expect((await shown(screen)).barred("Check the plan")).toBe(why);
 });
 
 it("no replay is planned of a selection while nothing can be sent", async () => {

@@ -1,5 +1,8 @@
 /** Addresses and names of connectors. Two Connect clusters may have a connector of the same name. */
 
+import { recordsOf, recordsWith } from "./filter";
+import { ALL_TIME } from "./ranges";
+
 /** The cluster of ENGINE_URL. Its connectors need no cluster before their names. */
 const ENGINE = "engine";
 
@@ -36,4 +39,11 @@ export function clusterTitle(cluster: string): string {
 /** Return the connectors of an address: all of this name, or the one of this name in the cluster. */
 export function connectorsAt<T extends ConnectorKey>(rows: readonly T[], name: string, cluster?: string): T[] {
   return rows.filter((one) => one.name === name && (cluster === undefined || one.cluster === cluster));
+}
+
+/** Return the address of a connector's records. If several have its name, its topic tells them apart. */
+export function deadLettersOf({ name, dlq_topic }: ConnectorKey & { dlq_topic: string | null }, isNameShared: boolean) {
+  return isNameShared && dlq_topic
+    ? recordsOf({ connector: name, topic: dlq_topic }, ALL_TIME)
+    : recordsWith("connector", name, ALL_TIME);
 }

@@ -24,7 +24,7 @@ const WORDS: Record<Act, { yes: string; says: string }> = {
     yes: "Stop",
     says: "Its tasks stop and release their resources. No records are lost. Lag grows until you resume it.",
   },
-  restart: { yes: "Restart", says: "Its tasks restart and their error tolerance counts reset." },
+  restart: { yes: "Restart", says: "Its tasks continue from their committed offsets." },
   delete: {
     yes: "Delete",
     says: "Its tasks stop, and its cluster forgets its configuration. Its dead letters stay. Its committed offsets stay too: a new connector with this name continues there.",
@@ -104,6 +104,7 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
         onConfirm={confirm}
       >
         {asking && WORDS[asking].says}
+        {asking === "restart" && connector.has_figures && " Their error tolerance counts reset."}
         {asking === "restart" && connector.shown.tasks.failed > 0 && (
           <Checkbox
             mt="sm"

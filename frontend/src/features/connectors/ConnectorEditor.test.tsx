@@ -182,3 +182,36 @@ it("an option shows its importance and its recommended values, and one without e
   expect([...values!.children].map((one) => one.getAttribute("value"))).toEqual(["1", "2"]);
   expect(field("quiet")).toBeNull();
 });
+
+it("a new connector stays with the cluster that was offered first, also when it is away for a moment", async () => {
+  const clusters = (isAway: boolean) => ({
+    clusters: [
+      { name: "engine", reachable: !isAway },
+      { name: "legacy", reachable: true },
+    ],
+    nearest: [],
+    results: [],
+  });
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ results: [] })));
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  client.setQueryData(["connectors"], clusters(false));
+  client.setQueryData(["session"], { role: "operator", read_only: false, payload_reader: true });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <ConnectorEditor />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+  await settle();
+  const chosen = () => document.querySelector("select")!.value;
+  expect(chosen()).toBe("engine");
+  await act(() => client.setQueryData(["connectors"], clusters(true)));
+  await settle();
+  expect(chosen()).toBe("engine");
+});

@@ -14,7 +14,7 @@ import {
 } from "../../api/connectorConfigs";
 import { useConnectors } from "../../api/connectors";
 import { useMayEdit } from "../../api/session";
-import { connectorPage } from "../../lib/connectors";
+import { connectorLabel, connectorPage } from "../../lib/connectors";
 import type { ConnectCluster } from "../../api/types";
 import { plural } from "../../lib/format";
 import { configChanges, rebased, type Config } from "../../lib/properties";
@@ -60,7 +60,10 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
   const name = loaded?.connector;
   const [chosen, setChosen] = useState<string | undefined>();
   const clusters = useConnectors().data?.clusters ?? [];
-  const cluster = loaded?.cluster ?? chosen ?? clusters.find((one) => one.reachable)?.name;
+  // The first default stays: a cluster that is away for a moment must not turn the form to another one.
+  const first = loaded ? undefined : clusters.find((one) => one.reachable)?.name;
+  if (chosen === undefined && first !== undefined) setChosen(first);
+  const cluster = loaded?.cluster ?? chosen;
   const navigate = useNavigate();
   const mayEdit = useMayEdit();
   const [opened, setOpened] = useState<Config | undefined>(loaded?.config);
@@ -227,7 +230,7 @@ function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
       </div>
       <ConfirmDialog
         open={asking}
-        title={opened ? `Change ${target}` : `Create ${target}`}
+        title={`${opened ? "Change" : "Create"} ${connectorLabel({ cluster: cluster ?? "", name: target })}`}
         confirmLabel={verb}
         inputLabel="Reason"
         required

@@ -1,10 +1,8 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { ConnectCluster, Connector } from "../../api/types";
-import { connectorPage } from "../../lib/connectors";
-import { recordsOf, recordsWith } from "../../lib/filter";
+import { connectorPage, deadLettersOf } from "../../lib/connectors";
 import { count, plural } from "../../lib/format";
-import { ALL_TIME } from "../../lib/ranges";
 import { shortClass } from "../../lib/stages";
 import { Chip, Facts, Panel, Strip } from "../../ui/Panel";
 import { ConnectorActions } from "./ConnectorActions";
@@ -227,13 +225,6 @@ function DeadLetters({
       {promise === "best_effort" && <span className="warn"> ! best effort: their cluster acknowledges nothing</span>}
     </>
   );
-}
-
-/** Return the address of a connector's records. The topic tells connectors of the same name apart. */
-function deadLettersOf({ name, dlq_topic }: Connector, byTopic: boolean): string {
-  return byTopic && dlq_topic
-    ? recordsOf({ connector: name, topic: dlq_topic }, ALL_TIME)
-    : recordsWith("connector", name, ALL_TIME);
 }
 
 function noFigures({ software }: ConnectCluster): string {

@@ -88,8 +88,9 @@ function Editor({ list, newest, topic: wanted }: EditorProps) {
   const topic = chosen || covered[0] || draft.topics.find((one) => !one.includes("*")) || "";
   const [letter, setLetter] = useState(0);
   const [settled] = useDebouncedValue(draft, TYPING_MS);
+  const [read] = useDebouncedValue(topic, TYPING_MS);
   const unreadable = useMayNotRead();
-  const tried = useTryOut(topic, settled, letter, unreadable !== undefined);
+  const tried = useTryOut(read, settled, letter, unreadable !== undefined);
   const isSaved = newest !== undefined && JSON.stringify(draftOf(newest.mapping)) === JSON.stringify(draft);
   const trial = tried.data;
   return (
@@ -166,10 +167,10 @@ function Editor({ list, newest, topic: wanted }: EditorProps) {
           </Notice>
         ) : (
           <MappingTryOut
-            topic={topic}
+            topic={read}
             tried={trial}
             error={tried.error}
-            isWaiting={tried.isFetching || settled !== draft}
+            isWaiting={tried.isFetching || settled !== draft || read !== topic}
             onLetter={setLetter}
           />
         )}
@@ -248,7 +249,10 @@ function EditorHead({
         required
         busy={retire.isPending}
         error={retire.error?.message ?? null}
-        onClose={() => setAsking(null)}
+        onClose={() => {
+          setAsking(null);
+          retire.reset();
+        }}
         onConfirm={(reason) =>
           newest &&
           retire.mutate({ name: newest.mapping.name, reason }, { onSuccess: () => void navigate("/settings/dialects") })

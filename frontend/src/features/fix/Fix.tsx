@@ -124,6 +124,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
   const [edits, setEdits] = useState(0);
   const [suggestionsTaken, setSuggestionsTaken] = useState(0);
   const [asBytes, setAsBytes] = useState<readonly RecordPart[]>([]);
+  const [unencoded, setUnencoded] = useState<readonly RecordPart[]>([]);
   const saved = page.draft?.updated_at ?? null;
   const decodedValue = useDecodedFix(id, "value", saved, isDecodable(letter, "value"));
   const decodedKey = useDecodedFix(id, "key", saved, mayNameSchema(page.original.key, page.original.headers));
@@ -135,10 +136,11 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
     change({ ...parts, value });
     setSuggestionsTaken(suggestionsTaken + 1); // the panel starts anew, because its mode may not suit the new value
   };
-  /** The editor of a part that names a schema; null for another part, or if its bytes are edited. */
+  /** The editor of a part that names a schema; null for another part, if its bytes are edited, or if the draft's don't fit. */
   const schemaPanel = (part: RecordPart) => {
     const fixOfPart = (part === "key" ? decodedKey : decodedValue).data;
     if (!fixOfPart?.original?.editable || asBytes.includes(part)) return null;
+    if (page.draft && (fixOfPart.draft?.json == null || !fixOfPart.draft.schema)) return null;
     return (
       <SchemaPartPanel
         id={id}
@@ -147,11 +149,16 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
         draft={fixOfPart.draft}
         locked={!may.allowed}
         onChange={(changed) => change({ ...parts, [part]: changed })}
+        onUnencoded={(isUnencoded) =>
+          setUnencoded((before) => [...before.filter((one) => one !== part), ...(isUnencoded ? [part] : [])])
+        }
         onBytes={() => setAsBytes([...asBytes, part])}
       />
     );
   };
   const keyPanel = schemaPanel("key");
+  const valuePanel = schemaPanel("value");
+  const notEncoded = unencoded.length > 0 ? `The edited ${unencoded.join(" and ")} is not encoded` : undefined;
   const isLoading = decodedValue.isLoading || decodedKey.isLoading;
   return (
     <>
@@ -208,7 +215,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
                 </Notice>
               </Panel>
             ) : (
-              (schemaPanel("value") ?? (
+              (valuePanel ?? (
                 <ValuePanel
                   key={suggestionsTaken}
                   original={original.value}
@@ -218,7 +225,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
                 />
               ))
             )}
-            {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={takeSuggestion} />}
+            {may.allowed && !valuePanel && <Suggestions id={letter.id} value={parts.value} onTake={takeSuggestion} />}
             {isSuggesting ? (
               // The panels below appear after the suggestions, so that nothing moves under the pointer.
               <Panel className={styles.gap}>
@@ -231,7 +238,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
                     asked={{ dead_letters: [letter.id], draft: true }}
                     before={async () => void (state.pending && (await state.flush()))}
                     version={String(edits)}
-                    barred={may.allowed ? undefined : may.reason}
+                    barred={may.allowed ? notEncoded : may.reason}
                   />
                 </div>
                 {keyPanel && <div className={styles.gap}>{keyPanel}</div>}
@@ -242,7 +249,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
                   locked={!may.allowed}
                   onChange={change}
                 />
-                <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
+                <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} notEncoded={notEncoded} />
               </>
             )}
           </>

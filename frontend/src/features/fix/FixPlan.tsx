@@ -19,7 +19,18 @@ import type { DraftState } from "./useDraft";
 const DEFAULT_OPTIONS: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE };
 
 /** The plan of one record's replay, with the button that runs it. The address names the plan, so that a reload keeps it. */
-export function FixPlan({ letter, state, identical }: { letter: DeadLetter; state: DraftState; identical: boolean }) {
+export function FixPlan({
+  letter,
+  state,
+  identical,
+  notEncoded,
+}: {
+  letter: DeadLetter;
+  state: DraftState;
+  identical: boolean;
+  /** Why the draft is older than what the editor shows. */
+  notEncoded: string | undefined;
+}) {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
   const may = useMaySend();
@@ -64,15 +75,18 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
     state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
   const stale =
     state.pending || isDraftNewer ? "The draft changed after this check. Check again before sending." : undefined;
+  const older = notEncoded && `${notEncoded}. The draft keeps the last one that fits.`;
   return (
     <div className={styles.planColumns}>
       <PlanPanel
         plan={replay?.plan}
         checking={busy}
         error={error}
-        stale={stale}
-        onCheck={may.allowed ? () => void check(options) : undefined}
-        before={identical ? "No edits. The original record will be sent byte for byte." : "The draft will be sent."}
+        stale={older ?? stale}
+        onCheck={may.allowed && !notEncoded ? () => void check(options) : undefined}
+        before={
+          older ?? (identical ? "No edits. The original record will be sent byte for byte." : "The draft will be sent.")
+        }
       />
       <SendPanel
         plan={replay?.plan}
@@ -81,7 +95,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         onOptions={changeOptions}
         busy={busy || act.isPending}
         error={act.error}
-        barred={stale && "Check again first"}
+        barred={notEncoded ?? (replay && stale && "Check again first")}
         approval={replay?.approval}
         onRequestApproval={(why) =>
           replay?.plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: replay.plan.digest } })

@@ -49,11 +49,13 @@ const ENCODED: Encoded = {
 let root: Root;
 let asked: unknown[];
 let changed: Part[];
+let unencoded: boolean;
 let answer: () => Response;
 
 beforeEach(() => {
   asked = [];
   changed = [];
+  unencoded = false;
   answer = () => Response.json(ENCODED);
 });
 
@@ -83,6 +85,7 @@ async function show(
             draft={draft}
             locked={locked}
             onChange={(bytes) => changed.push(bytes)}
+            onUnencoded={(now) => (unencoded = now)}
             onBytes={() => undefined}
           />
         </Suspense>
@@ -148,7 +151,29 @@ it.each([
   answer = () => Response.json({ detail }, { status: 409 });
   await write('{"gap":1}');
   expect(status()).toBe(`✕ ${detail}`);
+  expect(document.body.textContent).toContain("The draft keeps the last value that fits.");
   expect(changed).toEqual([]);
+});
+
+it("an edit that the draft does not have is reported, and has no verdict of an earlier one", async () => {
+  await show();
+  await write('{"gap":120.5}');
+  expect(status()).toContain("fits the schema");
+  expect(unencoded).toBe(false);
+  const view = editor("Edited value");
+  await act(() => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: "{broken" } }));
+  expect(unencoded).toBe(true);
+  expect(status()).toBeUndefined();
+  expect(document.body.textContent).toContain("Checking…");
+  answer = () => Response.json({ ...ENCODED, base64: null, problems: [{ path: "", message: "is not JSON" }] });
+  await settle(600);
+  expect(unencoded).toBe(true);
+  await write('{"gap":120.5}');
+  expect(unencoded).toBe(false); // the draft still has it
+  await act(() => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: "{" } }));
+  await act(() => root.unmount());
+  expect(unencoded).toBe(false);
+  root = createRoot(document.body);
 });
 
 it("a newer version of the subject is chosen, and the unedited value is encoded with it", async () => {

@@ -20,15 +20,18 @@ export function SchemaPartPanel({
   draft,
   locked,
   onChange,
+  onUnencoded,
   onBytes,
 }: {
   id: string;
   part: RecordPart;
   original: Decoded;
-  /** The decoded draft; null if there is none, or if its bytes can't be decoded. */
+  /** The decoded draft; null if there is none. */
   draft: Decoded | null;
   locked: boolean;
   onChange: (bytes: Part) => void;
+  /** Whether the editor has something else than the draft, because it is not encoded yet or can't be. */
+  onUnencoded: (isUnencoded: boolean) => void;
   /** Edit the bytes instead. */
   onBytes: () => void;
 }) {
@@ -40,12 +43,19 @@ export function SchemaPartPanel({
     draft?.schema && draft.schema.id !== schema.id ? draft.schema.version : null,
   );
   const scrollTogether = useSyncedScroll();
-  const { mutate, data, error, isPending } = useEncode(id);
-  const onChangeRef = useRef(onChange);
-  useEffect(() => void (onChangeRef.current = onChange));
-  const asked = useRef(`${text}${version}`);
+  const { mutate, data, error } = useEncode(id);
+  const wanted = `${text}${version}`;
+  const [encoded, setEncoded] = useState(wanted); // the draft has its bytes
+  const [answered, setAnswered] = useState(wanted);
+  const callbacks = useRef({ onChange, onUnencoded });
+  useEffect(() => void (callbacks.current = { onChange, onUnencoded }));
+  const isUnencoded = wanted !== encoded;
   useEffect(() => {
-    const wanted = `${text}${version}`;
+    callbacks.current.onUnencoded(isUnencoded);
+    return () => callbacks.current.onUnencoded(false);
+  }, [isUnencoded]);
+  const asked = useRef(wanted);
+  useEffect(() => {
     if (asked.current === wanted) return;
     const timer = setTimeout(() => {
       asked.current = wanted;
@@ -54,14 +64,16 @@ export function SchemaPartPanel({
         {
           onSuccess: (answer) => {
             // A later edit has its own answer.
-            if (answer.base64 !== null && asked.current === wanted)
-              onChangeRef.current(new Uint8Array(fromBase64(answer.base64)));
+            if (answer.base64 === null || asked.current !== wanted) return;
+            callbacks.current.onChange(new Uint8Array(fromBase64(answer.base64)));
+            setEncoded(wanted);
           },
+          onSettled: () => setAnswered(wanted),
         },
       );
     }, ENCODE_DELAY_MS);
     return () => clearTimeout(timer);
-  }, [part, text, version, mutate, schema.subject]);
+  }, [part, text, version, wanted, mutate, schema.subject]);
   return (
     <Panel
       label={name}
@@ -115,7 +127,7 @@ export function SchemaPartPanel({
             <header className={styles.paneHead}>
               <b>{locked ? "Your edit" : "Edit as JSON"}</b>
               <span className="sp" />
-              <EncodeStatus encoded={data} isPending={isPending} error={error} />
+              <EncodeStatus encoded={data} isPending={answered !== wanted} error={error} />
             </header>
             <ValueEditor
               label={`Edited ${part}`}
@@ -128,15 +140,17 @@ export function SchemaPartPanel({
           </div>
         )}
       </div>
-      {data && data.problems.length > 0 && (
+      {isUnencoded && answered === wanted && (
         <div className={styles.problems} role="alert" aria-label="Problems">
-          <ul>
-            {data.problems.map((one, index) => (
-              <li key={index}>
-                <b className="mono">{one.path || part}</b> {one.message}
-              </li>
-            ))}
-          </ul>
+          {data && (
+            <ul>
+              {data.problems.map((one, index) => (
+                <li key={index}>
+                  <b className="mono">{one.path || part}</b> {one.message}
+                </li>
+              ))}
+            </ul>
+          )}
           <div className="t3">The draft keeps the last value that fits.</div>
         </div>
       )}
@@ -153,13 +167,13 @@ function EncodeStatus({
   isPending: boolean;
   error: Error | null;
 }) {
+  if (isPending) return <span className="s t3">Checking…</span>;
   if (error)
     return (
       <span className="s failed" role="status">
         ✕ {error.message}
       </span>
     );
-  if (isPending) return <span className="s t3">Checking…</span>;
   if (!encoded) return null;
   if (encoded.base64 === null)
     return (

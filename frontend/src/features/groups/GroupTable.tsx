@@ -106,7 +106,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                     {group.mute && <span className="s t3 cut">{muteLabel(group.mute, zone, now)}</span>}
                   </div>
                   <div className="mono t2 cut" title={group.message}>
-                    {[...(group.origin ? [group.origin] : []), group.message].join(" · ")}
+                    {[group.origin, group.message].filter(Boolean).join(" · ")}
                   </div>
                 </td>
                 <td className={styles.optional}>

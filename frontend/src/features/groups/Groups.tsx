@@ -109,7 +109,7 @@ export function Groups() {
         title="Groups"
         note={
           first
-            ? `${plural(first.total_records, "dead letter")} in ${plural(counts[status] ?? groups.length, "group")}, ${spanWords(span)}. Failures with the same exception, stage and normalised message are one group.`
+            ? `${plural(first.total_records, "dead letter")} in ${plural(counts[status] ?? groups.length, "group")}, ${spanWords(span)}. Failures with the same exception, stage, origin and normalised message are one group.`
             : " "
         }
       >

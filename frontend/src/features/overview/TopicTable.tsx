@@ -3,10 +3,8 @@ import { useConnectors } from "../../api/connectors";
 import { useBalance } from "../../api/metrics";
 import type { RecordCounts, Connector } from "../../api/types";
 import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
-import { connectorLabel, connectorPage } from "../../lib/connectors";
-import { recordsWith } from "../../lib/filter";
+import { connectorLabel, connectorPage, connectorsAt, deadLettersOf } from "../../lib/connectors";
 import { ago, count, percent, plural } from "../../lib/format";
-import { ALL_TIME } from "../../lib/ranges";
 import { useNow } from "../../lib/zone";
 import { SkeletonRows, Meter, Notice, Panel, join } from "../../ui/Panel";
 import styles from "./Overview.module.css";
@@ -55,6 +53,7 @@ export function TopicTable() {
                 <Row
                   key={connectorLabel(connector)}
                   connector={connector}
+                  isNameShared={connectorsAt(connectors.results, connector.name).length > 1}
                   figures={connector.has_figures ? figures.get(connector.name) : undefined}
                   now={now}
                 />
@@ -67,7 +66,17 @@ export function TopicTable() {
   );
 }
 
-function Row({ connector, figures, now }: { connector: Connector; figures: RecordCounts | undefined; now: number }) {
+function Row({
+  connector,
+  isNameShared,
+  figures,
+  now,
+}: {
+  connector: Connector;
+  isNameShared: boolean;
+  figures: RecordCounts | undefined;
+  now: number;
+}) {
   const consumed = figures?.consumed ?? 0;
   const failed = figures?.dead_lettered ?? 0;
   return (
@@ -84,7 +93,7 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Recor
           <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
           <td className="num">
             {failed ? (
-              <Link to={recordsWith("connector", connector.name, ALL_TIME)}>{count(failed)}</Link>
+              <Link to={deadLettersOf(connector, isNameShared)}>{count(failed)}</Link>
             ) : (
               <span className="t3">0</span>
             )}

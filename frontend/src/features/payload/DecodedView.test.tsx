@@ -120,3 +120,12 @@ it("bytes that no decoder fits have each decoder's reason", async () => {
     "JSONnot UTF-8",
   ]);
 });
+
+it("a marked field whose bytes are not known or not loaded has no byte in the legend", async () => {
+  const fields = [row("gap", null, null), row("far", 250_000, 250_004)];
+  await show(view({ size: 300_000, fields }, ["gap"]));
+  expect(host.textContent).toContain("Raw bytes, the first 9 B of 300.0 kB");
+  expect(host.textContent).not.toContain("00 gap");
+  await act(() => [...host.querySelectorAll("button")].find((one) => one.textContent === "far")!.click());
+  expect(host.textContent).not.toContain("00 far");
+});

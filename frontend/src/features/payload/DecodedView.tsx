@@ -125,7 +125,10 @@ function RawColumn({ decoded, base64, marked }: { decoded: Decoded; base64: stri
           : styles.id;
   return (
     <div className={styles.raw} role="group" tabIndex={0} aria-label="Raw bytes">
-      <div className={styles.rawHead}>Raw bytes, {bytes(decoded.size)}</div>
+      <div className={styles.rawHead}>
+        Raw bytes, {decoded.size !== null && data.length < decoded.size && `the first ${bytes(data.length)} of `}
+        {bytes(decoded.size)}
+      </div>
       {hexRows(data, 0, rows * (16 / WIDTH), WIDTH).map((row) => (
         <div key={row.at} className={styles.hex}>
           <i>{hex(row.at, 4)}</i>
@@ -158,9 +161,9 @@ function RawColumn({ decoded, base64, marked }: { decoded: Decoded; base64: stri
           <span>
             <b className={styles.id}>{hex(data[prefix - 1] ?? 0)}</b> id {decoded.schema?.id}
           </span>
-          {marked && (
+          {marked?.start != null && marked.start < data.length && (
             <span>
-              <b className={styles.hit}>{hex(data[marked.start ?? 0] ?? 0)}</b> {marked.path}
+              <b className={styles.hit}>{hex(data[marked.start] ?? 0)}</b> {marked.path}
             </span>
           )}
         </div>

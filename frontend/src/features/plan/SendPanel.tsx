@@ -289,7 +289,7 @@ export function SendPanel({
             </Button>
           )}
           {!plan && (
-            <Button kind="primary" busy={busy} barred={may.allowed ? undefined : may.reason} onClick={onCheck}>
+            <Button kind="primary" busy={busy} barred={may.allowed ? barred : may.reason} onClick={onCheck}>
               Check the plan of {plural(count, "record")}
             </Button>
           )}

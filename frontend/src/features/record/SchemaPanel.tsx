@@ -4,6 +4,8 @@ import type { DeadLetter } from "../../api/types";
 import { CopyField } from "../../ui/CopyField";
 import { LinkButton } from "../../ui/controls";
 import { Chip, Facts, Panel } from "../../ui/Panel";
+import { jsonError } from "../../lib/json";
+import { spacedJson } from "../../lib/spacedJson";
 import { isDecodable } from "../../lib/decodable";
 import styles from "./Record.module.css";
 
@@ -91,24 +93,8 @@ function Version({ schema: { id, version, versions, compatibility } }: { schema:
   );
 }
 
-/** Return the text of a schema with line breaks. JSON is only spaced, never changed in meaning. */
+/** Return the text of a schema with line breaks. JSON gets spaces; its numbers and names stay as they are written. */
 function readable({ type, text }: SchemaUse): string {
   if (type === "PROTOBUF") return text.trim();
-  try {
-    return spaced(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}
-
-/** Return JSON in which lists and objects that fit the line stay on it, so that a field is mostly one line. */
-function spaced(value: unknown, indent = ""): string {
-  const line = JSON.stringify(value);
-  if (typeof value !== "object" || value === null || indent.length + line.length <= LINE) return line;
-  const inner = `${indent}  `;
-  const items = Array.isArray(value)
-    ? value.map((item) => spaced(item, inner))
-    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${spaced(item, inner)}`);
-  const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  return `${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
+  return jsonError(text) ? text : spacedJson(text, LINE);
 }

@@ -24,6 +24,8 @@ const SHOP: Registry = {
   at: "2026-11-27T10:00:00Z",
 };
 
+const NOW = "2026-11-28T10:00:00Z";
+
 let root: Root;
 let sent: { method: string; url: string; body: unknown }[];
 let answers: Record<string, () => Response | Promise<Response>>;
@@ -159,4 +161,20 @@ it("a registry of the environment is not changed here", async () => {
   await show();
   expect(panel("local").textContent).toContain("set by the environment");
   expect(button("Change…", panel("local")).getAttribute("aria-disabled")).toBe("true");
+});
+
+it("a verdict is of the settings that were tested, and a user is of an authentication that has one", async () => {
+  answers["POST /registries/local/test"] = () =>
+    Response.json({ reached: true, verdict: "The registry answered.", took_ms: 3 });
+  await show();
+  await press("Test connection", panel("local"));
+  expect(panel("local").textContent).toContain("The registry answered.");
+  answers["GET /registries"] = () => listing([{ ...SHOP, auth: "none", url: "https://other.example", at: NOW }]);
+  answers["PUT /registries/local"] = () => Response.json({});
+  await press("Change…", panel("local"));
+  await fill("URL", "https://other.example");
+  await press("Save");
+  expect(panel("local").textContent).toContain("https://other.example");
+  expect(panel("local").textContent).not.toContain("The registry answered.");
+  expect(panel("local").textContent).not.toContain("as dlqadmin");
 });

@@ -45,7 +45,7 @@ export function Registries() {
           const registry = data.results.find((one) => one.cluster === cluster);
           return registry ? (
             <RegistryPanel
-              key={cluster}
+              key={`${cluster} ${registry.at}`} // a verdict is of the settings that were tested
               registry={registry}
               barred={registry.is_fixed ? "SCHEMA_REGISTRIES sets it" : barred}
               onAsk={setQuestion}
@@ -128,7 +128,7 @@ function RegistryPanel({
               "Authentication",
               <span key="a">
                 {AUTHENTICATION[auth]}
-                {registry.user && (
+                {registry.user && (auth === "basic" || auth === "oauth") && (
                   <>
                     {" "}
                     as <b>{registry.user}</b>

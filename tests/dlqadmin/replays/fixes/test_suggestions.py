@@ -24,7 +24,17 @@ def test_broken_json_is_repaired_by_the_smallest_edit(value: bytes, title: str, 
 
 
 @pytest.mark.parametrize(
-    "value", [None, b"", b"hello", b"\xff\xfe", b"{" * 5000, b" " * (MAX_VALUE_BYTES + 1), b'{"a":1}']
+    "value",
+    [
+        None,
+        b"",
+        b"hello",
+        b"\xff\xfe",
+        b'\x00\x00\x00\x00*{"gap":null,}',  # behind the id of a schema
+        b"{" * 5000,
+        b" " * (MAX_VALUE_BYTES + 1),
+        b'{"a":1}',
+    ],
 )
 def test_nothing_suggests_itself(value: bytes | None) -> None:
     assert suggestions(value, "some error") == []
