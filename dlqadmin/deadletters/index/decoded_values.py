@@ -37,8 +37,8 @@ class DecodingBacklog(msgspec.Struct, frozen=True):
 
 
 def has_backlog() -> bool:
-    """Return whether some values are not decoded yet."""
-    return QueuedDecoding.objects.exists()
+    """Return whether some values are not decoded yet. Without a registry none will be."""
+    return QueuedDecoding.objects.exists() and registry_of(settings.CLUSTER) is not None
 
 
 def backlog() -> DecodingBacklog:
@@ -62,6 +62,9 @@ def decode_for(seconds: float) -> int:
 
 def decode_due(now: datetime) -> tuple[int, int]:
     """Decode one slice of the values that are due; return how many were tried, and how many left the queue."""
+    registry = registry_of(settings.CLUSTER)
+    if registry is None:
+        return 0, 0  # the values stay due, so a new registry decodes them at once
     due = list(QueuedDecoding.objects.filter(due_at__lte=now).order_by("due_at").values_list("pk", "tries")[:SLICE])
     if not due:
         return 0, 0
@@ -69,7 +72,6 @@ def decode_due(now: datetime) -> tuple[int, int]:
     rows = DeadLetter.objects.filter(pk__in=tries).values_list(
         "pk", "body__value", "body__headers", "body__original_headers"
     )
-    registry = registry_of(settings.CLUSTER)
     # Outside of a transaction: the registry may take seconds.
     found = {pk: _decoded(registry, value, own, original) for pk, value, own, original in rows}
     later = {pk: decoding for pk, decoding in found.items() if decoding.is_pending}
@@ -101,6 +103,10 @@ def _store(found: dict[int, Decoding], now: datetime) -> None:
         for pk, decoding in found.items()
         if decoding.result is not None and decoding.result.schema is not None and decoding.result.json is not None
     ]
+    # The indexer may have removed letters meanwhile. Those that it removes from now on take their values along.
+    letters = DeadLetter.objects.select_for_update(of=("self",)).filter(pk__in=[one.dead_letter_id for one in made])
+    kept = set(letters.values_list("pk", flat=True))
+    made = [one for one in made if one.dead_letter_id in kept]
     if not made:
         return
     DecodedValue.objects.bulk_create(made, ignore_conflicts=True)
