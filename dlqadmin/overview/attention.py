@@ -54,10 +54,9 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
     for row in facts.unserved_queues:
         seen, text = _time(row.seen_at), f"Queue {row.queue}: {row.purpose}"
         yield Finding("worker_down", row.queue, f"No Celery worker serves {row.queue}", text, seen, "/replays")
-    if facts.is_beat_missing:
+    if facts.beat_trouble:
         text = "Metrics and outcomes are not updated, and lost jobs are not started again."
-        title = "Celery beat does not start periodic tasks"
-        yield Finding("worker_down", "beat", title, text, _time(facts.scheduler.seen_at), "/replays")
+        yield Finding("worker_down", "beat", facts.beat_trouble, text, _time(facts.scheduler.seen_at), "/replays")
     if since := facts.indexer_stopped_since:
         text = "Nothing was indexed since then, so later errors are missing here."
         yield Finding("indexer_down", "", "The index is not being updated", text, since, "/records")

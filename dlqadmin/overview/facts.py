@@ -67,9 +67,13 @@ class SystemFacts:
         return [row for row in self.queues if not row.alive] if self.has_redis else []
 
     @property
-    def is_beat_missing(self) -> bool:
-        """Return whether Celery beat does not run, while a worker runs that could tell."""
-        return self.has_redis and not self.scheduler.alive and not self.unserved_queues
+    def beat_trouble(self) -> str:
+        """Return what is wrong with Celery beat, while a worker runs that could tell; else nothing."""
+        if not self.has_redis or self.scheduler.alive or self.unserved_queues:
+            return ""
+        if self.scheduler.seen_at is None:  # also in the first seconds of a new installation
+            return "Celery beat has not started a periodic task yet"
+        return "Celery beat does not start periodic tasks"
 
     @property
     def reachable_clusters(self) -> set[str]:

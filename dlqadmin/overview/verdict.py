@@ -86,8 +86,8 @@ def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
         yield StatusReason("failing", f"No Celery worker serves the queue {row.queue} ({row.purpose}).")
     for name in sorted({name for row in facts.queues if row.alive for name in row.silent}):
         yield StatusReason("degraded", f"The Celery worker {name} ended without notice.")
-    if facts.is_beat_missing:
-        yield StatusReason("failing", "Celery beat does not start periodic tasks.")
+    if facts.beat_trouble:
+        yield StatusReason("failing", f"{facts.beat_trouble}.")
     if since := facts.indexer_stopped_since:
         yield StatusReason("failing", f"The indexer has not been active since {iso(since)}.")
     elif facts.is_indexer_unknown:

@@ -19,5 +19,5 @@ export const SCREENS: readonly Screen[] = [
   { to: "/topics", label: "Topics", icon: "topics", key: "t" },
   { to: "/exports", label: "Exports", icon: "exports", key: "e" },
   { to: "/audit", label: "Audit", icon: "audit", key: "a" },
-  { to: "/settings/clusters", label: "Settings", icon: "settings", key: "s" },
+  { to: "/settings", label: "Settings", icon: "settings", key: "s" },
 ];

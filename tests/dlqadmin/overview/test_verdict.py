@@ -44,6 +44,11 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"scheduler": SchedulerHealth(alive=False, seen_at=None)},
         "failing",
+        "Celery beat has not started a periodic task yet.",
+    ),
+    (
+        {"scheduler": SchedulerHealth(alive=False, seen_at="2026-11-21T03:07:30.000Z")},
+        "failing",
         "Celery beat does not start periodic tasks.",
     ),
     (

@@ -106,6 +106,7 @@ it("a long table grows on request and says where it ends", async () => {
 it("bytes that no decoder fits have each decoder's reason", async () => {
   await show(
     <DecoderReports
+      namesSchema
       attempts={[
         { decoder: "Schema registry", outcome: "unavailable", reason: "the registry did not answer within 3 s" },
         { decoder: "JSON", outcome: "not_decoded", reason: "not UTF-8" },
@@ -119,6 +120,18 @@ it("bytes that no decoder fits have each decoder's reason", async () => {
     "Schema registrythe registry did not answer within 3 s",
     "JSONnot UTF-8",
   ]);
+});
+
+it("bytes that name no schema are not told as a refused schema id", async () => {
+  const attempts = [
+    { decoder: "Schema registry", outcome: "not_decoded", reason: "byte 0 is 0x7b; a schema id begins with 0x00" },
+    { decoder: "JSON", outcome: "not_decoded", reason: "the data ends inside an object" },
+  ] as const;
+  await show(<DecoderReports attempts={attempts} namesSchema={false} />);
+  expect(host.querySelector("summary")?.textContent).toBe(
+    "Not decoded: the bytes name no schema, and no other format fits",
+  );
+  expect(host.querySelectorAll("tr")).toHaveLength(2);
 });
 
 it("a marked field whose bytes are not known or not loaded has no byte in the legend", async () => {

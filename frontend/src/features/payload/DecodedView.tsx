@@ -173,13 +173,20 @@ function RawColumn({ decoded, base64, marked }: { decoded: Decoded; base64: stri
 }
 
 /** The reasons why no decoder fits, for each that was tried. */
-export function DecoderReports({ attempts }: { attempts: readonly DecoderReport[] }) {
+export function DecoderReports({
+  attempts,
+  namesSchema,
+}: {
+  attempts: readonly DecoderReport[];
+  /** Whether the bytes name a schema; else the first reason is that they name none. */
+  namesSchema: boolean;
+}) {
   const first = attempts[0];
   if (!first) return null;
   return (
     <details className={styles.reports}>
       <summary>
-        Not decoded: {first.reason}
+        Not decoded: {namesSchema ? first.reason : "the bytes name no schema, and no other format fits"}
         {first.outcome === "unavailable" ? ". The bytes are shown." : ""}
       </summary>
       <table>

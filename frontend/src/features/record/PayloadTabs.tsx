@@ -71,7 +71,7 @@ function PartView({ letter, part, marks }: { letter: DeadLetter; part: RecordPar
   if (decoded?.format) return <DecodedView decoded={decoded} base64={payload.base64} marks={marks} />;
   return (
     <>
-      {decoded && <DecoderReports attempts={decoded.attempts} />}
+      {decoded && <DecoderReports attempts={decoded.attempts} namesSchema={decoded.named_schema !== null} />}
       {error && (
         <Strip tone="warn">
           The {part} could not be decoded: {error.message}

@@ -71,7 +71,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
                 <th className={styles.optional}>Read as</th>
                 <th className={join("num", styles.optional)}>Partitions</th>
                 <th>Offsets read</th>
-                <th className="num">Behind</th>
+                <th className={join("num", styles.optional)}>Behind</th>
                 <th className={join("num", styles.optional)}>By time</th>
                 <th className={join("num", styles.optional)}>Rate</th>
                 <th className="num">Done in</th>
@@ -153,7 +153,9 @@ function TopicProgressRow({
           </span>
         </span>
       </td>
-      <td className={done || unread ? "num t3" : "num warn b"}>{unread ? "–" : count(one.records_behind)}</td>
+      <td className={join("num", styles.optional, done || unread ? "t3" : "warn b")}>
+        {unread ? "–" : count(one.records_behind)}
+      </td>
       <td className={join("num", styles.optional)}>
         {done || unread ? <span className="t3">–</span> : span(1000 * one.seconds_behind)}
       </td>
