@@ -63,6 +63,11 @@ class TargetTable:
         return self._table is not None
 
     @property
+    def version(self) -> int:
+        """The number of the newest commit; 0 for the one that created the table, −1 if there is none."""
+        return -1 if self._table is None else self._table.version()
+
+    @property
     def columns(self) -> pa.Schema:
         """The columns; none if there is no table."""
         if self._table is None:
