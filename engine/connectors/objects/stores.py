@@ -208,13 +208,12 @@ def _translated() -> Iterator[None]:
     except NotSupportedError:
         raise ConfigError((("store.url", None, "does not support conditional writes"),)) from None
     except BaseError as error:
-        raise RetriableError(f"the object store can't be used: {_reason(error)}") from None
+        raise RetriableError(f"the object store can't be used: {reason_of(error)}") from None
 
 
-def _reason(error: BaseError) -> str:
-    """Return the first line of an error, without the request before it."""
-    line = str(error).partition("\n")[0]
-    return line.rpartition(" - ")[2][:200]
+def reason_of(error: BaseException) -> str:
+    """Return the first line of a library's error, without the request before it."""
+    return str(error).partition("\n")[0].rpartition(" - ")[2][:200]
 
 
 @contextmanager
