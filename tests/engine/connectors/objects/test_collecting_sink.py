@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from engine.config.permissions import Permissions
 from engine.connectors.delta.sink import DeltaSink
 from engine.connectors.objects.sink import ObjectStoreSink
+from engine.errors import RecordError
 from engine.record.record import Record, TopicPartition
 from tests.fakes import raw
 
@@ -32,7 +33,7 @@ def run(sink: ObjectStoreSink | DeltaSink, options: dict[str, str], values: Sequ
                 sink.put([Record("t", 0, 0, None, value, raw=raw(offset)) for offset, value in left])
                 break
             except ExceptionGroup as group:
-                named: list[int] = [error.index for error in group.exceptions]  # type: ignore[attr-defined] # RecordErrors
+                named = [error.index for error in group.exceptions if isinstance(error, RecordError)]
                 refused += [left[index][0] for index in named]
                 left = [one for index, one in enumerate(left) if index not in named]
     sink.write({AT: len(values)})

@@ -62,7 +62,8 @@ def test_values_that_no_column_holds_are_refused(value: dict[str, Any]) -> None:
 
 def test_checked_values_are_not_kept() -> None:
     lines, one = LinesObject("none"), TableObject("none")
-    for checked in (lines, one):
+    objects: tuple[OpenObject, ...] = (lines, one)
+    for checked in objects:
         checked.skip(checked.prepare([{"n": 1}]))
         assert (checked.records, checked.size) == (0, 0)
         add(checked, {"n": 2})
