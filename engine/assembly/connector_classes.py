@@ -143,16 +143,7 @@ def of_objects() -> Mapping[str, ConnectorClass]:
     from engine.connectors.objects import options
     from engine.connectors.objects.sink import ObjectStoreSink
 
-    sink = ConnectorClass(
-        ObjectStoreSink,
-        options.OPTIONS,
-        delivery=lambda _config, _worker: Delivery.EXACTLY_ONCE,
-        opener="target offsets",
-        prepare=options.prepare,
-        files=options.files,
-        urls=options.urls,
-    )
-    return dict(zip(OF_OBJECTS, (sink,), strict=True))
+    return dict(zip(OF_OBJECTS, (_offset_keeping(ObjectStoreSink, options),), strict=True))
 
 
 # Delta Lake's library takes 0.1 s to load.
@@ -164,18 +155,23 @@ def of_delta() -> Mapping[str, ConnectorClass]:
     """Return the class that `OF_DELTA` names."""
     from engine.connectors.delta import options
     from engine.connectors.delta.sink import DeltaSink
-    from engine.connectors.objects import options as objects
 
-    sink = ConnectorClass(
-        DeltaSink,
-        options.OPTIONS,
+    return dict(zip(OF_DELTA, (_offset_keeping(DeltaSink, options),), strict=True))
+
+
+def _offset_keeping(factory: Any, table: Any) -> ConnectorClass:
+    """Return the class of a sink whose target keeps the offsets. `table` is the module of its options."""
+    from engine.connectors.objects import options as stores
+
+    return ConnectorClass(
+        factory,
+        table.OPTIONS,
         delivery=lambda _config, _worker: Delivery.EXACTLY_ONCE,
         opener="target offsets",
-        prepare=options.prepare,
-        files=objects.files,
-        urls=objects.urls,
+        prepare=table.prepare,
+        files=stores.files,
+        urls=stores.urls,
     )
-    return dict(zip(OF_DELTA, (sink,), strict=True))
 
 
 LAZY = {

@@ -66,6 +66,8 @@ def render() -> str:
                 "KafkaSink",
                 "HttpSink",
                 "ElasticsearchSink",
+                "ObjectStoreSink",
+                "DeltaSink",
                 "FileStreamSource",
                 "SqlSource",
             )

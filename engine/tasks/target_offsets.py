@@ -5,7 +5,7 @@ Dead letters and the group's offsets follow in one Kafka transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from engine.exactly_once.transaction import Transaction
@@ -28,8 +28,10 @@ class OffsetKeepingSink(Sink, Protocol):
         """Return whether it is time to write."""
         ...
 
-    def find_ends(self, partitions: Sequence[TopicPartition], log_ends: Mapping[TopicPartition, int]) -> None:
-        """Read where the target's records of each partition end. `log_ends` are the partitions' end offsets.
+    def find_ends(self, positions: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]) -> None:
+        """Read where the target's records of each partition end. `positions` are those that the task begins at.
+
+        `log_ends` are the partitions' end offsets.
 
         Raises OffsetsMissing if a partition has not reached that offset: it is another topic's.
         """
@@ -51,9 +53,8 @@ def open_sink_with_offsets(opening: TaskOpening) -> OpenTask:
     positions, state = claim_positions(opening.task, opening.plan.guarded_stages, consumer, store)
     letters, replayed = open_dead_letters(opening, state, transaction), open_replay_reporter(opening, transaction)
     sink: OffsetKeepingSink = start_sink(opening)
-    partitions = opening.task.partitions
     # After the claim. If an earlier task still writes the next offsets, this one can't, and begins again.
-    sink.find_ends(partitions, consumer.end_offsets(partitions))
+    sink.find_ends(positions, consumer.end_offsets(opening.task.partitions))
     commit = TargetCommit(
         sink,
         transaction,

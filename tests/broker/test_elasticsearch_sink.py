@@ -11,6 +11,7 @@ import httpx
 import orjson
 import pytest
 
+from engine.record.record import TopicPartition
 from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector
 from tests.broker.exactly import child_of
@@ -87,6 +88,36 @@ def test_an_upsert_keeps_the_other_fields(broker: str, node: OpenSearchNode) -> 
     connector.send([b'{"a": 1, "b": 1}', b'{"b": 2}'])
     assert connector.run().end is LeaseEnd.CAUGHT_UP
     assert node.documents(connector.topic) == {"k": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize("size", ["1", "100"])
+def test_a_deletion_after_upserts_leaves_no_document(broker: str, node: OpenSearchNode, size: str) -> None:
+    """Upserts raise the version of a document beyond the offsets of its records."""
+    more = {"write.method": "upsert", "behavior.on.null.values": "delete", "batch.size": size}
+    connector = Connector(broker, sink(node.url, **more)).with_dead_letters()
+    connector.configure(1)
+    connector.send([b'{"a": 1}', b'{"a": 2}', b'{"a": 3}', None])
+    connector.send([b'{"a": 1}', None, b'{"b": 2}'], key=b"other")
+    report = connector.run()
+    assert report.end is LeaseEnd.CAUGHT_UP, report.trace
+    assert report.metrics["records-delivered"] == 7
+    assert node.documents(connector.topic) == {"other": {"b": 2}}
+
+
+def test_topics_that_a_transform_merges_keep_all_their_records(broker: str, node: OpenSearchNode) -> None:
+    connector = Connector(broker, sink(node.url, **{"key.ignore": "true"}))
+    other, merged = f"{connector.topic}-b", f"{connector.topic}-merged"
+    connector.admin.create_topic(other, 1, 1, {})
+    router = {"transforms": "r", "transforms.r.type": "RegexRouter", "transforms.r.regex": ".*"}
+    connector.props |= {"topics": f"{connector.topic},{other}", **router, "transforms.r.replacement": merged}
+    connector.partitions = (TopicPartition(connector.topic, 0), TopicPartition(other, 0))
+    connector.configure(1)
+    connector.send([b'{"from": "a"}'])
+    connector.producer.produce(other, b"k", b'{"from": "b"}', (), None, 0)
+    connector.producer.flush()
+    report = connector.run()
+    assert report.end is LeaseEnd.CAUGHT_UP, report.trace
+    assert node.documents(merged) == {f"{connector.topic}+0+0": {"from": "a"}, f"{other}+0+0": {"from": "b"}}
 
 
 def test_a_read_only_index_is_waited_for(broker: str, node: OpenSearchNode) -> None:

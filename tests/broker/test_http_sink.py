@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import threading
 import time
 from pathlib import Path
@@ -110,6 +111,34 @@ def test_a_record_without_a_value(
         assert connector.run().end is LeaseEnd.CAUGHT_UP
         assert [(one.method, one.path) for one in target.seen] == requests
         assert [one["original_record"]["offset"] for one in connector.contexts()] == letters
+
+
+def test_a_deletion_with_a_key_that_no_url_can_hold_is_a_dead_letter(broker: str) -> None:
+    """With `..`, `.` or nothing as its last segment, the URL names another resource."""
+    surrogate = {"key.converter": "JsonConverter", "key.converter.schemas.enable": "false"}
+    keys = ["..", ".", "", "x" * 70_000, "\ud800", {"id": 1}, None, "..a", "é/", 7, "x" * 50_000]
+    with http_target(lambda one: Reply(404)) as target:
+        options = sink(f"{target.url}/v/w", **{"behavior.on.null.values": "delete"}, **surrogate)
+        connector = Connector(broker, options).with_dead_letters()
+        connector.configure(1)
+        for key in keys:
+            connector.send([None], key=json.dumps(key).encode())
+        report = connector.run()
+        assert report.end is LeaseEnd.CAUGHT_UP, report.trace
+        assert [one["original_record"]["offset"] for one in connector.contexts()] == list(range(7))
+        sent = [(one.method, one.path) for one in target.seen]
+        segments = ("..a", "%C3%A9%2F", "7", "x" * 50_000)
+        assert sent == [("DELETE", f"/v/w/{segment}") for segment in segments]
+
+
+def test_keys_of_bytes_name_the_resources_of_their_bytes(broker: str) -> None:
+    with http_target() as target:
+        options = sink(target.url, **{"behavior.on.null.values": "delete", "key.converter": "ByteArrayConverter"})
+        connector = Connector(broker, options)
+        for key in (b"a", b"\xff", b"\xfe"):
+            connector.send([None], key=key)
+        assert connector.run().end is LeaseEnd.CAUGHT_UP
+        assert [one.path for one in target.seen] == ["/a", "/%FF", "/%FE"]
 
 
 def test_nothing_is_lost_or_blamed_while_the_target_is_down(broker: str) -> None:

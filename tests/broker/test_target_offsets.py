@@ -34,7 +34,7 @@ def lake(folder: Path) -> list[Any]:
 
 Refused = list[bytes | None]
 GOOD, NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE = b'{"n": 1}', None, b'{"n": "\\ud800"}', b"7", b'{"n": "one"}'
-NO_ROWS: Refused = [NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE]
+NO_ROWS: Refused = [NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE, b"{}"]
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ NO_ROWS: Refused = [NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE]
             "ObjectStoreSink",
             "StoppedAfterObject",
             {"format": "parquet"},
-            [NO_VALUE, NO_TEXT, NO_ROW, OTHER_TYPE],
+            NO_ROWS,
             tables,
         ),
-        ("DeltaSink", "StoppedAfterTable", {"auto.create": "true"}, NO_ROWS, lake),
+        ("DeltaSink", "StoppedAfterTable", {"auto.create": "true"}, [*NO_ROWS, b'{"n": null}'], lake),
     ],
     ids=["lines", "parquet", "delta"],
 )
@@ -81,3 +81,23 @@ def test_records_that_the_put_refused_are_dead_letters_after_a_crash(
     letters = [one["original_record"]["offset"] for one in connector.contexts()]
     assert letters == [*range(1, len(refused) + 1), *also]
     assert len(read(folder)) == 5 - len(also)
+
+
+def test_each_object_is_checked_alone_after_two_crashes(broker: str, tmp_path: Path) -> None:
+    """Two workers were killed after an object each, so the third one reads the records of both again."""
+    folder = tmp_path / "target"
+    folder.mkdir()
+    options = {"connector.class": "StoppedAfterObject", "format": "parquet", "local.directory": str(folder)}
+    connector = ExactlyOnce(broker, options).with_dead_letters()
+    connector.configure(1)
+    for number, values in enumerate([[GOOD, b'{"m": 1}'], [OTHER_TYPE, GOOD]]):
+        connector.send(values)
+        with child_of(connector.lease(60_000), **{MARKER: str(tmp_path / f"stopped-{number}")}) as child:
+            await_stop(child)
+        connector.move_to(number + 2, [[0]])
+    connector.props["connector.class"] = "ObjectStoreSink"
+    connector.move_to(4, [[0]])
+    report = connector.run()
+    assert report.end is LeaseEnd.CAUGHT_UP, report.trace
+    assert [one["original_record"]["offset"] for one in connector.contexts()] == [3]
+    assert tables(folder) == [{"n": 1, "m": None}, {"n": None, "m": 1}, {"n": "one"}]

@@ -46,7 +46,7 @@ def put(sink: Any, **options: str) -> None:
     sink.start({name.replace("_", "."): value for name, value in options.items()})
     try:
         if isinstance(sink, (ObjectStoreSink, DeltaSink)):
-            sink.find_ends([PARTITION], {PARTITION: 1})
+            sink.find_ends({PARTITION: 0}, {PARTITION: 1})
         sink.put([RECORD])
         if isinstance(sink, (ObjectStoreSink, DeltaSink)):
             sink.write({PARTITION: 1})

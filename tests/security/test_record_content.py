@@ -236,7 +236,7 @@ def test_a_search_index_tells_no_content(status: int, value: bytes, caplog: Any,
 )
 def test_an_object_store_tells_no_content(values: list[bytes], tmp_path: Path, caplog: Any, capfd: Any) -> None:
     sink = started(ObjectStoreSink(Permissions(file_root="/")), local_directory=str(tmp_path), format="parquet")
-    sink.find_ends([P0], {P0: len(values)})
+    sink.find_ends({P0: 0}, {P0: len(values)})
     world = closed()
     raws = [msgspec.structs.replace(raw(value), offset=offset) for offset, value in enumerate(values)]
     doors = doors_of(world, lambda: world.sink(raws, sink), caplog, capfd)
@@ -250,7 +250,7 @@ def test_an_object_store_tells_no_content(values: list[bytes], tmp_path: Path, c
 )
 def test_a_lake_table_tells_no_content(values: list[bytes], tmp_path: Path, caplog: Any, capfd: Any) -> None:
     sink = started(DeltaSink(Permissions(file_root="/")), local_directory=str(tmp_path), auto_create="true")
-    sink.find_ends([P0], {P0: len(values)})
+    sink.find_ends({P0: 0}, {P0: len(values)})
     world = closed()
     raws = [msgspec.structs.replace(raw(value), offset=offset) for offset, value in enumerate(values)]
     doors = doors_of(world, lambda: world.sink(raws, sink), caplog, capfd)

@@ -33,7 +33,7 @@ OPTIONS = (
         "auto.evolve",
         "boolean",
         False,
-        "Add a column for each new field. If false, a record with a field that has no column is an error.",
+        "Add a column for each new field. If false, a record with a value in a field that has no column is an error.",
     ),
     Option(
         "compression.type",

@@ -12,24 +12,38 @@ class DeltaRows(TableRows):
     """Values as rows of a table whose columns are known.
 
     A value takes the type of its column if nothing of it is lost: whole numbers any integer or floating type, texts in
-    ISO 8601 a date or a time. With `evolves`, new fields become columns, which may be wider than the first value.
+    ISO 8601 a date or a time. With `evolves`, new fields become columns, which may be wider than the first value. A
+    table that will be created needs a value in each row: fields that are null give it no column.
     """
 
     misfit = "the value does not fit the table"
 
-    def __init__(self, columns: Any, *, evolves: bool) -> None:
-        """Begin with the `pyarrow.Schema` of the table. It is empty if the table will be created."""
+    def __init__(self, columns: Any, *, evolves: bool, is_first: bool = False) -> None:
+        """Begin with the `pyarrow.Schema` of the table. It is empty if the table will be created.
+
+        `is_first` says that the rows have created the table already, and are checked again.
+        """
         super().__init__()
         self._columns = {field.name: field.type for field in columns}
         self._required = [field.name for field in columns if not field.nullable]
         self._evolves = evolves or not self._columns
+        self._needs_value = is_first or not self._columns
         self._schema = columns
 
     def table(self) -> Any:
         """Return all rows, without fields that are null in all of them: null is no type of a column."""
         table = super().table()
         fields = [field.with_type(known) for field in table.schema if (known := self._known(field.type)) is not None]
+        if not fields:  # the rows are null in every column, and one of them is enough to hold their number
+            name, column = next(iter(self._columns.items()))
+            return self._arrow.table({name: self._arrow.nulls(table.num_rows, column)})
         return table.select([field.name for field in fields]).cast(self._arrow.schema(fields))
+
+    def _row_problem(self, row: Mapping[str, Any] | None) -> str | None:
+        problem = super()._row_problem(row)
+        if problem is None and self._needs_value and not _has_value(row):
+            return "no field of the value has a value, so no table can be created for it"
+        return problem
 
     def _table(self, rows: Sequence[Any]) -> Any:
         raw = super()._table(rows)
@@ -48,6 +62,8 @@ class DeltaRows(TableRows):
         """Return the type that the values of a field take."""
         if field.name in columns:
             return self._as_column(field, columns[field.name])
+        if self._known(field.type) is None:
+            return field.type  # null in all rows, so it needs no column
         if not self._evolves:
             raise self._arrow.ArrowTypeError(f"there is no column for {field.name}; auto.evolve=true adds columns")
         return self._as_new(field)
@@ -114,3 +130,10 @@ class DeltaRows(TableRows):
                 inner = inner.value_type
             if self._arrow.types.is_struct(inner):
                 self._check_names(inner)
+
+
+def _has_value(part: Any) -> bool:
+    """Return whether anything in a value is not null, so that a column can have its type."""
+    if isinstance(part, dict | list):
+        return any(map(_has_value, part.values() if isinstance(part, dict) else part))
+    return part is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from engine.config.options import parse_own
 from engine.config.permissions import Permissions
@@ -24,19 +24,21 @@ class DeltaSink(CollectingSink[str, DeltaRows]):
         super().__init__()
         self._permissions = permissions or Permissions()
         self._tables: dict[str, TargetTable] = {}  # by topic
+        self._created: dict[str, bool] = {}  # the records that a table holds already have created it
 
     def start(self, config: Mapping[str, str]) -> None:
         self._options = parse_own(OPTIONS, config)
         self._connector = config.get("name", "")
 
-    def find_ends(self, partitions: Sequence[TopicPartition], log_ends: Mapping[TopicPartition, int]) -> None:
+    def find_ends(self, positions: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]) -> None:
         """Read the tables, and where the rows of each partition end. `log_ends` are the partitions' end offsets.
 
         Raises OffsetsMissing if a table has rows beyond a partition's end: they are another topic's.
         """
-        for topic in sorted({partition.topic for partition in partitions}):
-            self._tables[topic] = self._read(topic)
-        for partition in partitions:
+        for topic in sorted({partition.topic for partition in positions}):
+            table = self._tables[topic] = self._read(topic)
+            self._created[topic] = table.version == 0
+        for partition in positions:
             end = self._ends[partition] = self._tables[partition.topic].end_of(self._writer(partition)) or 0
             if end > log_ends.get(partition, end):
                 raise OffsetsMissing(
@@ -51,7 +53,6 @@ class DeltaSink(CollectingSink[str, DeltaRows]):
         Raises RetriableError if another task has written for a partition, or the store is away. The task begins again
         then.
         """
-        self._drop_checked(positions)
         for topic in sorted(self._open):
             ends = {one: end for one, end in positions.items() if one.topic == topic and end > self._ends[one]}
             written = {self._writer(partition): end for partition, end in ends.items()}
@@ -62,8 +63,11 @@ class DeltaSink(CollectingSink[str, DeltaRows]):
     def _place_of(self, partition: TopicPartition) -> str:
         return partition.topic
 
-    def _opened(self, place: str) -> DeltaRows:
-        return DeltaRows(self._tables[place].columns, evolves=self._options["auto.evolve"])
+    def _opened(self, place: str, *, is_first: bool = False) -> DeltaRows:
+        return DeltaRows(self._tables[place].columns, evolves=self._options["auto.evolve"], is_first=is_first)
+
+    def _opened_check(self, place: str) -> DeltaRows:
+        return self._opened(place, is_first=self._created[place])
 
     def _read(self, topic: str) -> TargetTable:
         path = self._options["table.path"].replace(TOPIC, topic)

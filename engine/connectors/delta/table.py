@@ -27,7 +27,7 @@ from deltalake.exceptions import (
 
 from engine.config.rooted_files import path_problem
 from engine.connectors.objects.options import endpoint_of
-from engine.connectors.objects.stores import TIMEOUT_S, check_address
+from engine.connectors.objects.stores import TIMEOUT_S, check_address, reason_of
 from engine.errors import ConfigError, RetriableError
 
 LOG = "_delta_log"
@@ -61,6 +61,11 @@ class TargetTable:
     @property
     def exists(self) -> bool:
         return self._table is not None
+
+    @property
+    def version(self) -> int:
+        """The number of the newest commit; 0 for the one that created the table, −1 if there is none."""
+        return -1 if self._table is None else self._table.version()
 
     @property
     def columns(self) -> pa.Schema:
@@ -167,12 +172,7 @@ def _translated() -> Iterator[None]:
     except SchemaMismatchError:
         raise RetriableError("the table's columns were changed meanwhile") from None
     except DeltaProtocolError as error:
-        text = f"is a table with features that this sink does not have: {_reason(error)}"
+        text = f"is a table with features that this sink does not have: {reason_of(error)}"
         raise ConfigError((("table.path", None, text),)) from None
     except (DeltaError, OSError) as error:
-        raise RetriableError(f"the table can't be used: {_reason(error)}") from None
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error, without the request before it."""
-    return str(error).partition("\n")[0].rpartition(" - ")[2][:200]
+        raise RetriableError(f"the table can't be used: {reason_of(error)}") from None

@@ -7,11 +7,10 @@ from typing import Any
 
 from engine.config.connector import ConnectorConfig
 from engine.config.options import REQUIRED, Option, Problem, ValueCheck, at_least, in_any_case
-from engine.connectors.http.options import FAIL, IGNORE, url_problem
+from engine.connectors.http.options import DELETE, FAIL, IGNORE, url_problem
 from engine.connectors.http_client import TRUSTED
 
 INSERT, UPSERT = "insert", "upsert"
-DELETE = "delete"
 
 
 def urls_problem(urls: Sequence[str]) -> str | None:
@@ -41,7 +40,8 @@ OPTIONS = (
         "boolean",
         False,
         "`false`: the record's key is the id of its document, and its offset the external version, so that an older "
-        "record never replaces a newer one. `true`: the id is `topic+partition+offset`.",
+        "record never replaces a newer one. With `write.method=upsert` there is no version. `true`: the id is "
+        "`topic+partition+offset`, with the topic that the record was read from.",
     ),
     Option(
         "write.method",

@@ -9,9 +9,9 @@ from typing import Any
 from engine.config.options import parse_own
 from engine.config.permissions import Permissions
 from engine.connectors.elasticsearch.bulk import PATH, BulkOperation, operation, results
-from engine.connectors.elasticsearch.options import DELETE, OPTIONS, UPSERT
+from engine.connectors.elasticsearch.options import OPTIONS, UPSERT
 from engine.connectors.http.authorization import basic
-from engine.connectors.http.options import FAIL
+from engine.connectors.http.options import DELETE, FAIL
 from engine.connectors.http_client import HttpAnswer, HttpClient, rejection, retriable_error
 from engine.connectors.json_values import UNWRITABLE, json_of, unread_json_of
 from engine.errors import ConfigError, DataError, EngineError, PartialPut, RecordError, RetriableError
@@ -103,13 +103,15 @@ class ElasticsearchSink:
         elif self._on_null != DELETE:
             return None
         if self._ignores_key:
-            id_, version = f"{record.topic}+{record.partition}+{record.offset}", None
+            # The place is the record's own: a transform may give the records of two topics one name.
+            place = record.raw or record
+            id_, version = f"{place.topic}+{place.partition}+{place.offset}", None
         else:
-            id_, version = document_id(record.key), record.offset
-        # An update has no external version: it needs the document that is there.
+            # An update can't set an external version, and it raises the one that is there. A deletion with an offset
+            # as its version would then be taken for an old one.
+            id_, version = document_id(record.key), None if self._upserts else record.offset
         upserts = self._upserts and document is not None
-        name = record.topic.lower()
-        return operation(index, name, id_, None if upserts else version, document, upserts=upserts)
+        return operation(index, record.topic.lower(), id_, version, document, upserts=upserts)
 
     def _requests(self, operations: Sequence[BulkOperation]) -> Iterator[list[BulkOperation]]:
         request: list[BulkOperation] = []

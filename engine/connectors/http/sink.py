@@ -21,6 +21,8 @@ SLOW_S = 5.0  # a put that takes longer is committed in part
 REFUSED_CREDENTIALS = (401, 407)
 REDIRECTS = range(300, 400)
 GONE = (404, 410)  # the answer to a deletion that is repeated
+MAX_URL_CHARS = 60_000  # the client refuses 65,536, also with an address in the place of the host's name
+NO_SEGMENTS = ("", ".", "..")  # with one of these at its end a URL names another resource
 
 
 class HttpRequest(NamedTuple):
@@ -92,55 +94,66 @@ class HttpSink:
 
     def _requests(self, records: Sequence[Record]) -> Iterator[HttpRequest]:
         """Yield the requests of a batch in the order of its records. Raises an ExceptionGroup before the first one."""
-        bodies: list[bytes | None] = []
+        contents: list[bytes | str | None] = []
         errors: list[RecordError] = []
         for index, record in enumerate(records):
             try:
-                bodies.append(self._body(record))
+                contents.append(self._content(record))
             except (*UNWRITABLE, DataError) as error:
                 errors.append(RecordError(index, error))
         if errors:
             raise ExceptionGroup("records that can't be sent", errors)
-        return self._grouped(records, bodies)
+        return self._grouped(contents)
 
-    def _grouped(self, records: Sequence[Record], bodies: Sequence[bytes | None]) -> Iterator[HttpRequest]:
-        waiting: list[int] = []
+    def _grouped(self, contents: Sequence[bytes | str | None]) -> Iterator[HttpRequest]:
+        waiting: list[tuple[int, bytes]] = []
 
         def flushed() -> Iterator[HttpRequest]:
             for first in range(0, len(waiting), self._size):
-                part = tuple(waiting[first : first + self._size])
-                yield HttpRequest(part, self._method, self._url, tuple(bodies[index] or b"" for index in part))
+                indexes, bodies = zip(*waiting[first : first + self._size], strict=True)
+                yield HttpRequest(indexes, self._method, self._url, bodies)
             waiting.clear()
 
-        for index, body in enumerate(bodies):
-            if body is not None:
-                waiting.append(index)
-                continue
-            if self._on_null == DELETE:
-                yield from flushed()  # a deletion must not overtake the records before it
-                yield HttpRequest((index,), "DELETE", self._url_of(records[index].key), ())
-            else:
+        for index, content in enumerate(contents):
+            if isinstance(content, bytes):
+                waiting.append((index, content))
+            elif content is None:
                 yield HttpRequest((index,), "", "", ())
+            else:
+                yield from flushed()  # a deletion must not overtake the records before it
+                yield HttpRequest((index,), "DELETE", content, ())
         yield from flushed()
 
-    def _body(self, record: Record) -> bytes | None:
-        """Return the record's body; None for a record without a value. Raises one of UNWRITABLE, or DataError."""
+    def _content(self, record: Record) -> bytes | str | None:
+        """Return the body to send, the URL to delete, or None if the record needs no request.
+
+        Raises one of UNWRITABLE, or DataError.
+        """
         value = record.value
         if value is None:
             if self._on_null == FAIL:
                 raise DataError("the record has no value; behavior.on.null.values can be ignore or delete")
-            if self._on_null == DELETE and (record.key is None or isinstance(record.key, dict | list)):
-                raise DataError("the record has no value, and its key names nothing that can be deleted")
-            return None
+            return self._url_of(record.key) if self._on_null == DELETE else None
         if self._is_text and isinstance(value, str | bytes):
             return value.encode() if isinstance(value, str) else value
         return self._json(value)
 
     def _url_of(self, key: Any) -> str:
-        """Return the URL of a key: the target's URL with one more segment."""
+        """Return the URL of a key: the target's URL with one more segment. Raises DataError."""
+        if key is None or isinstance(key, dict | list):
+            raise DataError("the record has no value, and its key names nothing that can be deleted")
+        try:
+            segment = quote(key if isinstance(key, bytes) else str(key), safe="")
+        except UnicodeEncodeError:
+            raise DataError("the record has no value, and its key is no valid text, so no URL can hold it") from None
+        if segment in NO_SEGMENTS:
+            raise DataError("the record has no value, and its key (empty, `.` or `..`) would delete another resource")
         scheme, host, path, query, _ = urlsplit(str(self._url))
-        text = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
-        url: str = urlunsplit((scheme, host, f"{path.rstrip('/')}/{quote(text, safe='')}", query, ""))
+        url: str = urlunsplit((scheme, host, f"{path.rstrip('/')}/{segment}", query, ""))
+        if len(url) > MAX_URL_CHARS:
+            raise DataError(
+                f"the record has no value, and with its key the URL has more than {MAX_URL_CHARS} characters"
+            )
         return url
 
     def _deliver(self, request: HttpRequest, records: Sequence[Record], done: list[int]) -> None:

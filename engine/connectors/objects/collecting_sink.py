@@ -18,10 +18,10 @@ class CollectingSink(Generic[Place, Rows]):
     """Collects values until a commit writes them. Records that their place holds already are left out.
 
     An earlier task may have written records and been killed before its dead letters and offsets were committed. They
-    are checked again, in rows that are never written: the place does not hold those that it refused.
+    are checked again, and never kept: the place does not hold those that it refused. A record may have been refused
+    for the types of those before it in its object, so the check begins anew with each object of the place.
 
-    A derived class sets `_options` and `_ends`, says in `_place_of` and `_opened` where a record goes, and calls
-    `_drop_checked` before it writes.
+    A derived class sets `_options` and `_ends`, and says in `_place_of` and `_opened` where a record goes.
     """
 
     put_is_idempotent = False  # the sink names the records that don't fit
@@ -30,23 +30,22 @@ class CollectingSink(Generic[Place, Rows]):
     def __init__(self) -> None:
         self._ends: dict[TopicPartition, int] = {}
         self._open: dict[Place, Rows] = {}
-        self._checked: dict[Place, Rows] = {}
+        self._checked: dict[Place, tuple[int, Rows]] = {}  # the newest object that is checked, by its number
 
     def put(self, records: Sequence[Record]) -> None:
-        new: dict[Place, list[tuple[int, Any]]] = {}
-        known: dict[Place, list[tuple[int, Any]]] = {}
+        given: dict[tuple[Place, int | None], list[tuple[int, Any]]] = {}  # without a number they are new
         errors: list[RecordError] = []
         for index, record in enumerate(records):
             partition, offset = origin_of(record)
             if record.value is not None:
-                rows = known if offset < self._ends[partition] else new
-                rows.setdefault(self._place_of(partition), []).append((index, record.value))
+                number = self._object_of(partition, offset) if offset < self._ends[partition] else None
+                given.setdefault((self._place_of(partition), number), []).append((index, record.value))
             elif self._options["behavior.on.null.values"] == FAIL:
                 text = "the record has no value; behavior.on.null.values=ignore leaves such records out"
                 errors.append(RecordError(index, DataError(text)))
         if errors:
             raise ExceptionGroup("records without a value", errors)
-        self._add((self._checked, known), (self._open, new))
+        self._add(given)
 
     def flush(self) -> None:
         """Do nothing: `write` is called with the positions of a commit."""
@@ -69,29 +68,43 @@ class CollectingSink(Generic[Place, Rows]):
         raise NotImplementedError
 
     def _opened(self, place: Place) -> Rows:
+        """Return rows without records."""
         raise NotImplementedError
 
-    def _drop_checked(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Drop the checked rows once all of them are before the positions of a commit."""
-        if all(position >= self._ends[partition] for partition, position in positions.items()):
-            self._checked.clear()
+    def _opened_check(self, place: Place) -> Rows:
+        """Return rows that check records which the place holds already."""
+        return self._opened(place)
 
-    def _add(self, *added: tuple[dict[Place, Rows], Mapping[Place, Sequence[tuple[int, Any]]]]) -> None:
-        """Add values to their places, all or none of them."""
-        ready: list[tuple[dict[Place, Rows], Place, Rows, Any]] = []
+    def _object_of(self, _partition: TopicPartition, _offset: int) -> int:
+        """Return the number of the object with a record that the place holds. A place without objects is one."""
+        return 0
+
+    def _add(self, given: Mapping[tuple[Place, int | None], Sequence[tuple[int, Any]]]) -> None:
+        """Add the new values to their places, and check the others; all or none of them."""
+        ready: list[tuple[Place, int | None, Rows, Any]] = []
         errors: list[RecordError] = []
-        for opened, new in added:
-            for place, rows in new.items():
-                one = opened.get(place) or self._opened(place)
-                try:
-                    ready.append((opened, place, one, one.prepare([value for _, value in rows])))
-                except* RecordError as group:
-                    errors += [RecordError(rows[leaf.index][0], leaf.cause) for leaf in leaves_of(group)]
+        for (place, number), rows in given.items():
+            one = self._rows(place, number)
+            try:
+                ready.append((place, number, one, one.prepare([value for _, value in rows])))
+            except* RecordError as group:
+                errors += [RecordError(rows[leaf.index][0], leaf.cause) for leaf in leaves_of(group)]
         if errors:
             raise ExceptionGroup("records that don't fit their place", errors)
-        for opened, place, one, values in ready:
-            one.take(values)
-            opened[place] = one
+        for place, number, one, values in ready:
+            if number is None:
+                one.take(values)
+                self._open[place] = one
+            else:
+                one.skip(values)
+                self._checked[place] = number, one
+
+    def _rows(self, place: Place, number: int | None) -> Rows:
+        """Return the rows for values of a place: of its object with this number, or new ones."""
+        if number is None:
+            return self._open.get(place) or self._opened(place)
+        checked = self._checked.get(place)
+        return checked[1] if checked is not None and checked[0] == number else self._opened_check(place)
 
 
 def origin_of(record: Record) -> tuple[TopicPartition, int]:

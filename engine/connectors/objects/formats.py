@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from engine.connectors.json_values import UNWRITABLE, json_of, unread_json_of
@@ -25,6 +25,10 @@ class OpenRows(Protocol):
 
     def take(self, prepared: Any) -> None:
         """Add prepared values, before any others are prepared."""
+        ...
+
+    def skip(self, prepared: Any) -> None:
+        """Go on as after `take`, but without the values."""
         ...
 
 
@@ -59,6 +63,9 @@ class LinesObject:
         self.records += len(prepared)
         self.size += sum(map(len, prepared))
 
+    def skip(self, prepared: list[bytes]) -> None:
+        """Do nothing: a line does not depend on those before it."""
+
     def content(self) -> bytes:
         text = b"".join(self._lines)
         return gzip.compress(text, mtime=0) if self._codec == "gzip" else text
@@ -80,9 +87,9 @@ class TableRows:
     def prepare(self, values: Sequence[Any]) -> tuple[Any, Any]:
         rows = [self._row(read_all(value)) if isinstance(value, dict) else None for value in values]
         errors = [
-            RecordError(index, DataError("the value is not an object, so it is no row"))
+            RecordError(index, DataError(problem))
             for index, row in enumerate(rows)
-            if row is None
+            if (problem := self._row_problem(row)) is not None
         ]
         if errors:
             raise ExceptionGroup("values that are no rows", errors)
@@ -98,9 +105,19 @@ class TableRows:
         self.records += table.num_rows
         self.size += table.nbytes
 
+    def skip(self, prepared: tuple[Any, Any]) -> None:
+        _, self._schema = prepared
+
     def table(self) -> Any:
         """Return all rows."""
         return self._arrow.concat_tables(self._tables, promote_options="permissive")
+
+    def _row_problem(self, row: Mapping[str, Any] | None) -> str | None:
+        """Return why a value is no row, or None. A value that is not an object has None for its row."""
+        if row is None:
+            return "the value is not an object, so it is no row"
+        # A table's number of rows is the length of its columns, so a row without columns would be lost.
+        return None if row else "the value has no fields, so it is no row"
 
     @property
     def _failures(self) -> tuple[type[Exception], ...]:

@@ -7,7 +7,8 @@ work on one partition at once, one writes the next object, and the other begins 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping
 
 from engine.config.options import parse_own
 from engine.config.permissions import Permissions
@@ -33,6 +34,7 @@ class ObjectStoreSink(CollectingSink[TopicPartition, OpenObject]):
         super().__init__()
         self._permissions = permissions or Permissions()
         self._is_unread = False
+        self._later: dict[TopicPartition, list[str]] = {}  # the paths of objects that begin after the position
 
     def use_unread(self) -> None:
         """Expect JSON values whose parts may be unread."""
@@ -48,15 +50,21 @@ class ObjectStoreSink(CollectingSink[TopicPartition, OpenObject]):
             self._options["local.directory"] or f"{self._options['store.url']} {self._options['s3.bucket.name']}"
         )
 
-    def find_ends(self, partitions: Sequence[TopicPartition], log_ends: Mapping[TopicPartition, int]) -> None:
-        """Read where the objects of each partition end. `log_ends` are the end offsets of the partitions.
+    def find_ends(self, positions: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]) -> None:
+        """Read where the objects of each partition end, and which ones begin after the positions.
+
+        `log_ends` are the end offsets of the partitions.
 
         Raises OffsetsMissing if objects hold offsets that the partition has not reached: it is another topic's.
         """
-        for partition in partitions:
+        for partition, position in positions.items():
             folder = self._folder(partition)
             self._store.check(folder)
-            end = self._ends[partition] = self._end_of_chain(folder)
+            last, end = self._last_of_chain(folder)
+            self._ends[partition] = end
+            start = self._path(partition, position)
+            has_later = last is not None and last > start
+            self._later[partition] = sorted(self._store.paths(folder, start)) if has_later else []
             if end > log_ends.get(partition, end):
                 raise OffsetsMissing(
                     f"the objects of {partition.topic}-{partition.partition} end at offset {end}, beyond the "
@@ -70,37 +78,43 @@ class ObjectStoreSink(CollectingSink[TopicPartition, OpenObject]):
         Raises RetriableError if another task has written the next object of a partition, or the store is away. The
         task begins again then.
         """
-        self._drop_checked(positions)
         for partition in sorted(self._open):
-            start, end = self._ends[partition], positions[partition]
-            path = f"{self._folder(partition)}/{partition.topic}+{partition.partition}+{start:0{DIGITS}}{self._suffix}"
+            path, end = self._path(partition, self._ends[partition]), positions[partition]
             if not self._store.create(path, self._open[partition].content(), end):
                 raise RetriableError(f"another task has written {path}; this one reads on after it")
             self._ends[partition] = end
             del self._open[partition]
 
-    def _end_of_chain(self, folder: str) -> int:
+    def _last_of_chain(self, folder: str) -> tuple[str | None, int]:
+        """Return the path of the last object, if there is one, and the offset at which it ends."""
         known = _newest.get((self._name, folder))
-        path = self._store.last(folder, known) or known
+        path = max(self._store.paths(folder, known), default=known)
         end = 0 if path is None else self._store.end_of(path)
         if end is None and path == known:  # somebody has deleted objects meanwhile
-            path = self._store.last(folder, None)
+            path = max(self._store.paths(folder, None), default=None)
             end = 0 if path is None else self._store.end_of(path)
         if end is None:
             raise RetriableError(f"the object {path} was deleted while its folder was read")
         if path is None:
-            return end
+            return path, end
         if not path.endswith(self._suffix):  # its names would not meet those of the other format
             text = f"must not change in a folder: {path} is there; choose another topics.dir"
             raise ConfigError((("format", self._format, text),))
         _newest[self._name, folder] = path
-        return end
+        return path, end
 
     def _place_of(self, partition: TopicPartition) -> TopicPartition:
         return partition
 
     def _opened(self, _place: TopicPartition) -> OpenObject:
         return open_object(self._format, self._codec, is_unread=self._is_unread)
+
+    def _object_of(self, partition: TopicPartition, offset: int) -> int:
+        return bisect_right(self._later[partition], self._path(partition, offset))
+
+    def _path(self, partition: TopicPartition, start: int) -> str:
+        """Return the path of the object that begins at an offset."""
+        return f"{self._folder(partition)}/{partition.topic}+{partition.partition}+{start:0{DIGITS}}{self._suffix}"
 
     def _folder(self, partition: TopicPartition) -> str:
         return f"{self._options['topics.dir']}/{partition.topic}/partition={partition.partition}"

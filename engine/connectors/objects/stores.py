@@ -52,8 +52,8 @@ class ObjectStore(Protocol):
         """Return the end offset of an object; None if there is no such object."""
         ...
 
-    def last(self, folder: str, after: str | None) -> str | None:
-        """Return the path with the highest name in the folder, if any is higher than `after`."""
+    def paths(self, folder: str, after: str | None) -> Iterator[str]:
+        """Yield the paths of the folder, in any order; with `after`, only those that are higher."""
         ...
 
     def create(self, path: str, data: bytes, end: int) -> bool:
@@ -111,12 +111,10 @@ class Bucket:
             return None
         return _end(path, found.attributes.get(END))
 
-    def last(self, folder: str, after: str | None) -> str | None:
-        last: str | None = None
+    def paths(self, folder: str, after: str | None) -> Iterator[str]:
         with _translated():
             for page in obstore.list(self._store, prefix=folder, offset=after, chunk_size=1000):
-                last = max([one["path"] for one in page], default=last)  # a bucket lists names in their order
-        return last
+                yield from [one["path"] for one in page]
 
     def create(self, path: str, data: bytes, end: int) -> bool:
         try:
@@ -155,11 +153,11 @@ class Folder:
                     return _end(path, None)
                 raise
 
-    def last(self, folder: str, after: str | None) -> str | None:
+    def paths(self, folder: str, after: str | None) -> Iterator[str]:
         with _files():
             names = [one.name for one in (self._directory / folder).iterdir() if not one.name.startswith(".")]
-        last = f"{folder}/{max(names)}" if names else ""
-        return last if last > (after or "") else None
+        found = (f"{folder}/{name}" for name in names)
+        return (path for path in found if path > (after or ""))
 
     def create(self, path: str, data: bytes, end: int) -> bool:
         target = self._directory / path
@@ -210,13 +208,12 @@ def _translated() -> Iterator[None]:
     except NotSupportedError:
         raise ConfigError((("store.url", None, "does not support conditional writes"),)) from None
     except BaseError as error:
-        raise RetriableError(f"the object store can't be used: {_reason(error)}") from None
+        raise RetriableError(f"the object store can't be used: {reason_of(error)}") from None
 
 
-def _reason(error: BaseError) -> str:
-    """Return the first line of an error, without the request before it."""
-    line = str(error).partition("\n")[0]
-    return line.rpartition(" - ")[2][:200]
+def reason_of(error: BaseException) -> str:
+    """Return the first line of a library's error, without the request before it."""
+    return str(error).partition("\n")[0].rpartition(" - ")[2][:200]
 
 
 @contextmanager

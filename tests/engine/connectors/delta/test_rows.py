@@ -70,6 +70,7 @@ def test_values_take_the_types_of_their_columns() -> None:
         {"id": 1, "of": [1]},
         {"id": 1, "tags": ["a", 1]},
         {"id": 1, "new": 1},
+        {"id": 1, "new": {"a": [None, 1]}},
         [1],
         "text",
     ],
@@ -103,6 +104,36 @@ def test_a_table_to_be_created_has_the_fields_of_its_first_records() -> None:
         {"n": 2.5, "at": None, "ok": None},
     ]
     assert refused(one, {"n": 1, "N": 1}, {"t": time(1)}, {"big": 2**63}, {"huge": Decimal("1E+40")}) == [0, 1, 2, 3]
+
+
+NULLS: list[dict[str, Any]] = [{"b": None}, {"b": []}, {"b": {"c": {}}}, {"b": [{"c": None}]}]
+
+
+@pytest.mark.parametrize("value", NULLS)
+@pytest.mark.parametrize("evolves", [False, True])
+def test_a_field_without_a_value_needs_no_column(value: dict[str, Any], evolves: bool) -> None:
+    """A record that creates the table with its other fields is checked again after a crash."""
+    created = rows(pa.schema([]))
+    assert add(created, {"a": 1, **value}) == [{"a": 1}]
+    assert add(rows(created.table().schema, evolves=evolves), {"a": 1, **value}) == [{"a": 1}]
+
+
+@pytest.mark.parametrize("value", [{"a": None}, *NULLS])
+@pytest.mark.parametrize("evolves", [False, True])
+def test_a_record_of_nulls_is_a_row_of_nulls(value: dict[str, Any], evolves: bool) -> None:
+    one = rows(pa.schema([("a", pa.int32()), ("z", pa.string())]), evolves=evolves)
+    assert add(one, value) == [{"a": None}]
+    assert len(add(one, value)) == one.records == 2
+    assert [row.get("z") for row in add(one, {"z": "x"})] == [None, None, "x"]
+
+
+@pytest.mark.parametrize("value", [{}, *NULLS])
+def test_a_table_is_not_created_for_a_record_of_nulls(value: dict[str, Any]) -> None:
+    one = rows(pa.schema([]))
+    assert refused(one, value) == [0]
+    assert refused(one, {"b": [{"c": 1}]}, value) == [1]
+    again = DeltaRows(pa.schema([("b", pa.list_(pa.int32()))]), evolves=False, is_first=True)
+    assert refused(again, value) == [0]
 
 
 def test_the_reason_is_content() -> None:

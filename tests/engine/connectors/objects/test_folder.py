@@ -12,16 +12,15 @@ from engine.errors import ConfigError
 def test_the_first_create_wins_and_carries_its_end(tmp_path: Path) -> None:
     first, second = (Folder(str(tmp_path / "objects"), str(tmp_path)) for _ in range(2))
     first.check("t/0")
-    assert first.last("t/0", None) is None
+    assert list(first.paths("t/0", None)) == []
     assert first.create("t/0/a", b"one", 5)
     assert not second.create("t/0/a", b"two", 9)
     assert (tmp_path / "objects/t/0/a").read_bytes() == b"one"
     assert second.end_of("t/0/a") == 5
     assert second.end_of("t/0/b") is None
     assert first.create("t/0/b", b"", 7)
-    assert (second.last("t/0", None), second.last("t/0", "t/0/a"), second.last("t/0", "t/0/b")) == (
-        "t/0/b", "t/0/b", None,
-    )  # fmt: skip
+    assert sorted(second.paths("t/0", None)) == ["t/0/a", "t/0/b"]
+    assert [list(second.paths("t/0", after)) for after in ("t/0/a", "t/0/b")] == [["t/0/b"], []]
 
 
 def test_what_a_killed_task_left_is_no_object(tmp_path: Path) -> None:
@@ -29,7 +28,7 @@ def test_what_a_killed_task_left_is_no_object(tmp_path: Path) -> None:
     store.check("t/0")
     left = tmp_path / "objects/t/0" / f".a-1{TEMPORARY}"
     left.write_bytes(b"half")
-    assert store.last("t/0", None) is None
+    assert list(store.paths("t/0", None)) == []
     store.check("t/0")
     assert not left.exists()
 

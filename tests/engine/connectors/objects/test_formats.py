@@ -60,6 +60,27 @@ def test_values_that_no_column_holds_are_refused(value: dict[str, Any]) -> None:
     assert refused(TableObject("zstd"), {"n": None}, value) == [1]
 
 
+def test_checked_values_are_not_kept() -> None:
+    lines, one = LinesObject("none"), TableObject("none")
+    objects: tuple[OpenObject, ...] = (lines, one)
+    for checked in objects:
+        checked.skip(checked.prepare([{"n": 1}]))
+        assert (checked.records, checked.size) == (0, 0)
+        add(checked, {"n": 2})
+    assert lines.content() == b'{"n":2}\n'
+    assert table(one) == [{"n": 2}]
+    assert refused(one, {"n": "text"}) == [0]
+
+
+def test_an_object_without_fields_is_no_row() -> None:
+    """A table would hold it only if another record of the same put had fields."""
+    one = TableObject("none")
+    assert refused(one, {}) == [0]
+    assert refused(one, {"n": 1}, {}, {"n": {}}) == [1]
+    add(one, {"n": {}})
+    assert (table(one), one.records) == ([{"n": None}], 1)
+
+
 def test_the_reason_is_content() -> None:
     one = TableObject("none")
     with pytest.raises(ExceptionGroup) as caught:
