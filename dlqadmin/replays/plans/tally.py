@@ -110,7 +110,7 @@ class PlanTally:
         self._digest.update(msgspec.msgpack.encode((ordinal, reason)))
 
     def leave_off(self, mapped: MappedHeaders) -> None:
-        """Add the headers of mappings that no message has."""
+        """Add the headers that messages leave off because a mapping reads them."""
         # Without mappings the digest stays that of earlier versions, and so does its approval.
         if mapped:
             self._digest.update(msgspec.msgpack.encode(sorted((name, sorted(read)) for name, read in mapped.items())))
