@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -47,8 +47,9 @@ class ByteLength(Func):
         return self.as_sql(compiler, connection, function="LENGTH", **more)
 
 
-LENGTHS = ("body__headers", "body__original_headers", "trace__text", "body__trace_heads")
+LENGTHS = ("body__headers", "body__original_headers", "trace__text", "body__trace_heads", "decoded__json")
 SIZES = [Coalesce(size, 0) for size in ("key_size", "value_size", *map(ByteLength, LENGTHS))]
+DECODED = {"decoded_value": F("decoded__json")}  # searched in place of the value, and not exported
 # A dead letter by column name: facts as stored, key and value as bytes, headers as pairs.
 Row = dict[str, Any]
 
@@ -59,6 +60,7 @@ def slices(filters: Filters, after: int, last: int, reader: PayloadReader) -> It
     A slice comes at least every 60 seconds (two queries of 30 seconds). It is empty if nothing matches.
     """
     passes, traces = _byte_check(filters), dict[str, str]()
+    searched = DECODED if filters.probed else {}
     while after < last:
         with bounded(QUERY_S):
             found, after = _next_window(filters.unprobed(), after, last)
@@ -66,7 +68,7 @@ def slices(filters: Filters, after: int, last: int, reader: PayloadReader) -> It
             yield []
         for ids in _cut_slices(found):
             with bounded(QUERY_S):
-                rows = [row for row in _rows(ids) if passes(row)]
+                rows = [row for row in _rows(ids, searched) if passes(row)]
                 traces = _traces({row["trace_id"] for row in rows if row["trace_id"]}, traces)
             yield [_complete_row(row, traces, reader) for row in rows]
 
@@ -80,7 +82,9 @@ def _byte_check(filters: Filters) -> Callable[[Row], bool]:
 
     def passes(row: Row) -> bool:
         short = (row["value_size"] or 0) <= MAX_VALUE_BYTES
-        record = read_bytes(row["value"] if short else None, row["packed"], row["fetched"])
+        decoded = row.pop("decoded_value")
+        value = row["value"] if decoded is None else decoded
+        record = read_bytes(value if short else None, row["packed"], row["fetched"])
         return all(probe.passes(record) for probe in asked)
 
     return passes if asked else lambda _: True
@@ -115,7 +119,8 @@ def _cut_slices(found: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
         yield ids
 
 
-def _rows(ids: Sequence[int]) -> list[Row]:
+def _rows(ids: Sequence[int], searched: Mapping[str, F]) -> list[Row]:
+    """Return these dead letters, with the columns that only the search reads."""
     return list(
         DeadLetter.objects.filter(pk__in=ids)
         .order_by("id")
@@ -129,6 +134,7 @@ def _rows(ids: Sequence[int]) -> list[Row]:
             packed=F("body__headers"),
             fetched=F("body__original_headers"),
             heads=F("body__trace_heads"),
+            **searched,
         )
     )
 

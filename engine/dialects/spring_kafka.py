@@ -35,7 +35,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
     """Return the facts in the headers, or None without a topic and an exception class.
 
     Partition, offset and timestamp are big-endian numbers. Headers may repeat: by default the recoverer appends the
-    origin's at each hop, so the first one is the true origin.
+    origin's at each hop. So the first ones tell the true origin, and the group that read it there.
     """
     facts = HeaderFacts(message.headers)
     prefix = DLT if _has_prefix(facts, DLT) else RETRY
@@ -45,7 +45,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
     partition = facts.binary("origin partition", prefix + "original-partition", (4,), "first", MAX_PARTITION)
     offset = facts.binary("origin offset", prefix + "original-offset", (8,), "first")
     produced = facts.binary("produced at", prefix + "original-timestamp", (8,), "first")
-    group = facts.text("consumer group", GROUP_HEADER)
+    group = facts.text("consumer group", GROUP_HEADER, "first")
     stage, failure = _failure(facts, prefix)
     origin = Origin(topic, partition, offset, produced) if topic else None
     retries, thrown_at = _retries(facts), _thrown_at(facts, prefix, failure.trace)

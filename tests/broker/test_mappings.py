@@ -20,6 +20,7 @@ from rest_framework.test import APIClient
 from dlqadmin.audit.models import READ, AuditEntry
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.index import rereads
+from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.deadletters.index.consumer import follow
 from dlqadmin.deadletters.models import DeadLetter, Reread
 from dlqadmin.replays.sending.sender import send_slice
@@ -168,6 +169,11 @@ def test_headers_that_a_mapping_reads_are_left_off_a_replay(
         assert planned["plan"]["headers"]["stripped"] == ["from", "why"]
         run = {"plan_digest": planned["plan"]["digest"], "reason": "repaired"}
         assert as_operator.post(f"/api/v1/replays/{planned['id']}/run", run).status_code == 200
+        # A later version of the mapping reads another header: the messages of the plan keep it.
+        more = {"fact": "message", "sources": [{"header": "trace"}]}
+        later = {"mapping": {"name": "orders", "topics": [topic], "facts": [*facts, more]}, "opened": 1, "reason": "r"}
+        assert as_admin.put("/api/v1/dialects/mappings/orders", later, format="json").status_code == 200
+        forget_active_mappings()
         while send_slice(planned["id"], "sender"):
             pass
     ((message,),) = (sent(origin),)

@@ -43,7 +43,7 @@ class Dying:
     def write(self, count: int = 3) -> None:
         """Commit the first records of the chunk, and its progress."""
         replay = self.replay
-        batch = load(replay.items.filter(ordinal__lt=count))
+        batch = load(replay, replay.items.filter(ordinal__lt=count))
         records = [
             OutboundRecord(item.target_topic, None, message.key, message.value, headers)
             for item in batch

@@ -94,7 +94,7 @@ class Two:
         """Commit the chunk in Kafka; the database does not learn of it."""
         assert self.producer is not None
         replay = self.replay
-        batch = load(replay.items.all())
+        batch = load(replay, replay.items.all())
         records = [
             OutboundRecord(item.target_topic, None, message.key, message.value, headers)
             for item in batch

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import LOST
 from dlqadmin.deadletters.records.details import as_bytes
-from dlqadmin.replays.items.messages import Outgoing, Unsendable, kept
+from dlqadmin.replays.items.messages import MappedHeaders, Outgoing, Unsendable, kept
 from dlqadmin.replays.models import Replay, ReplayItem
 
 _COLUMNS = (
@@ -42,7 +42,7 @@ _PAYLOAD = tuple(f"payload__{name}" for name in ("item_id", "key", "value", "hea
 class Loaded(msgspec.Struct):
     """An item with the columns of its message.
 
-    The `sent_*` fields are set once the record is written.
+    `mapped` is as in `Replay.mapped_headers`. The `sent_*` fields are set once the record is written.
     """
 
     pk: int
@@ -60,6 +60,7 @@ class Loaded(msgspec.Struct):
     origin_timestamp: datetime | None
     body: Sequence[Any]
     payload: Sequence[Any]
+    mapped: MappedHeaders | None
     sent_partition: int | None = None
     sent_offset: int | None = None
     sent_digest: str = ""
@@ -89,14 +90,15 @@ class Loaded(msgspec.Struct):
             packed = unpack_headers(bytes(headers if own is None else own))
         except msgspec.MsgspecError as error:
             raise Unsendable(f"its bytes can't be read: {error}") from error
-        return Outgoing(as_bytes(key), as_bytes(value), packed if self.edited else kept(packed, self.dialect))
+        sent = packed if self.edited else kept(packed, self.dialect, self.mapped)
+        return Outgoing(as_bytes(key), as_bytes(value), sent)
 
 
-def load(items: QuerySet[ReplayItem]) -> list[Loaded]:
-    """Read these items, ordered by ordinal."""
+def load(replay: Replay, items: QuerySet[ReplayItem]) -> list[Loaded]:
+    """Read these items of the replay, ordered by ordinal."""
     rows = items.order_by("ordinal").values_list(*_COLUMNS, *_BODY, *_PAYLOAD)
     facts, bodies = len(_COLUMNS), len(_COLUMNS) + len(_BODY)
-    return [Loaded(*(*row[:facts], row[facts:bodies], row[bodies:])) for row in rows]
+    return [Loaded(*(*row[:facts], row[facts:bodies], row[bodies:], replay.mapped_headers)) for row in rows]
 
 
 def token(replay: Replay, ordinal: int) -> str:

@@ -6,6 +6,7 @@ A message is the original record without error headers, plus the headers of the 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -16,6 +17,9 @@ from dlqadmin.deadletters.records.details import as_bytes
 from engine.dialects import error_headers
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
+
+# Dialect → names of the headers that its mapping reads as facts of the failure.
+MappedHeaders = Mapping[str, Collection[str]]
 
 
 class Unsendable(Exception):
@@ -59,20 +63,21 @@ def headers_of(row: DeadLetter) -> Headers:
     return unpack_headers(bytes(packed))
 
 
-def kept(headers: Headers, dialect: str) -> Headers:
+def kept(headers: Headers, dialect: str, mapped: MappedHeaders | None = None) -> Headers:
     """Return the headers that are sent: all except those that `stripped` names, unchanged and in order."""
-    names = stripped(headers, dialect)
+    names = stripped(headers, dialect, mapped)
     return tuple(row for row in headers if row[0] not in names) if names else headers
 
 
-def stripped(headers: Headers, dialect: str) -> frozenset[str]:
+def stripped(headers: Headers, dialect: str, mapped: MappedHeaders | None = None) -> frozenset[str]:
     """Return the names of the headers that are left off, so that the replayed record starts with a clean count.
 
     These are the headers of an earlier replay, those that frameworks added when the record failed or was retried, and
-    those that a mapping reads. `dialect` is the one of the dead letter. Queries the database if it is a mapping.
+    those that a mapping reads. `dialect` is the one of the dead letter. `mapped` are the mappings' headers that a plan
+    has stored. Without them, the newest version of a mapping counts, and a query of the database reads it.
     """
-    mapped = mapped_error_headers(dialect)
-    own = {name for name, _ in headers if name in mapped or name.startswith(PREFIX)}
+    read = mapped_error_headers(dialect) if mapped is None else mapped.get(dialect, ())
+    own = {name for name, _ in headers if name in read or name.startswith(PREFIX)}
     return error_headers(dialect, headers) | own
 
 

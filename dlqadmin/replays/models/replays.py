@@ -45,6 +45,8 @@ class Replay(Job):
     - `step`: index of the canary step in progress. After the last step, all remaining items are sent.
     - `breaker_percent`: pause if more than this share of the outcomes failed again. Null: never.
     - `max_lag`: pause if more records than this wait in front of a reader. Null: never.
+    - `mapped_headers`: mapping → the headers of its dead letters that the plan leaves off, so that a later version of
+      the mapping changes no message. Null in plans of earlier versions: the newest version of the mapping counts.
     - `watch`: consumer groups whose outcome counts, in addition to the engine's connectors.
     - `resolve_groups`: resolve the groups whose records all passed, for the person who started the replay.
 
@@ -73,6 +75,7 @@ class Replay(Job):
     status = models.CharField(max_length=10, choices=ReplayStatus, default=ReplayStatus.PLANNED)
     reason = models.TextField(blank=True)
     plan = models.JSONField(default=dict)
+    mapped_headers = models.JSONField(null=True, blank=True)
     planned_count = models.IntegerField(default=0)  # records that were planned so far
     authors = models.JSONField(default=list)  # ids of people who chose its options or wrote its drafts
     planned_at = models.DateTimeField()

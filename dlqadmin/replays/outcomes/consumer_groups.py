@@ -21,7 +21,7 @@ from dlqadmin.replays.items.item_counters import CounterKey
 from dlqadmin.replays.items.item_states import MAX_EVIDENCE, PART, SETTLED
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem
 from dlqadmin.replays.outcomes import foreign_groups, group_resolution
-from dlqadmin.replays.outcomes.dead_letter_matches import kind_of, letter, writer_groups
+from dlqadmin.replays.outcomes.dead_letter_matches import kind_of, letter, writer_groups, writer_of
 from dlqadmin.replays.outcomes.decision import WATCHED_FOR, decide
 from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts
 from dlqadmin.replays.outcomes.evidence_collection import recreated
@@ -136,9 +136,9 @@ def late(pairs: Iterable[tuple[ReplayItem, DeadLetter]], cluster: ClusterQueries
 
     Raises BrokerUnavailable.
     """
-    known = [(item, row) for item, row in pairs if row.connector]
+    known = [(item, row) for item, row in pairs if writer_of(row)]
     ids = cluster.topic_ids(sorted({item.target_topic for item, _ in known}))
-    named = {(item.pk, name): row for item, row in known for name in _reader_names(row.connector)}
+    named = {(item.pk, name): row for item, row in known for name in _reader_names(writer_of(row))}
     found: list[Verdict] = []
     for part in parts(sorted({item.pk for item, _ in known})):
         rows = ItemOutcome.objects.select_related("item__replay").filter(item__in=part)

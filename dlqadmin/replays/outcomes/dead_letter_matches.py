@@ -122,10 +122,15 @@ def kind_of(item: ReplayItem, row: DeadLetter) -> str:
 def may_be_by(row: DeadLetter, reader: str) -> bool:
     """Return whether this reader may have written the dead letter. `reader` is as in `ReplayItem.watched`, or ""."""
     if group := foreign(reader):
-        named = row.consumer_group or row.connector
+        named = writer_of(row)
         return not named or group in writer_groups(named)
     # The engine writes one dialect only. So another framework that reads the same topic wrote the others.
     return not reader or row.connector == reader or (not row.connector and row.dialect == OF_ENGINE)
+
+
+def writer_of(row: DeadLetter) -> str:
+    """Return the consumer group or else the connector that the dead letter names, "" if it names none."""
+    return row.consumer_group or row.connector
 
 
 def writer_groups(name: str) -> tuple[str, ...]:

@@ -83,6 +83,14 @@ class Work:
         self.tally = PlanTally(options, self.targets, now)
         self._values = Looked()
         self._nulls = NullSearch()
+        self._reading = Reading(
+            replay.selection, self._target, author, timed=options.keep_timestamps, cluster=options.target_cluster
+        )
+
+    @property
+    def mapped_headers(self) -> dict[str, list[str]]:
+        """The headers that the mappings of the records read so far take off, by mapping."""
+        return self._reading.mapped_headers
 
     def _readable(self) -> set[str]:
         """Return the origin topics that may be read for newer records.
@@ -96,13 +104,9 @@ class Work:
 
     def slices(self) -> Iterator[PlanSlice]:
         """Yield the decisions on all records, in slices. Reads the database only."""
-        author = self._replay.created_by if self._options.use_fixes else None
-        timed = self._options.keep_timestamps
-        cluster = self._options.target_cluster
-        there = Reading(self._replay.selection, self._target, author, timed=timed, cluster=cluster)
-        for letters in there.slices():
-            found = there.candidates(letters)
-            known = there.known_of(found)
+        for letters in self._reading.slices():
+            found = self._reading.candidates(letters)
+            known = self._reading.known_of(found)
             rows = [decide(one, self._options, self.targets, self._behind, known) for one in found]
             self._nulls.look(rows, self.targets)
             yield PlanSlice(rows, self._values.not_json(rows, self.targets), known.holders)
@@ -114,6 +118,7 @@ class Work:
 
     def finish(self) -> PlanDocument:
         """Apply the rules that need all items, and return the plan. In the caller's transaction."""
+        self.tally.leave_off(self.mapped_headers)
         item_writer.one_of_each(self._replay, self.tally)
         if self._options.order == OrderGuard.LAST:
             item_writer.last_of_each_key(self._replay, self.tally)

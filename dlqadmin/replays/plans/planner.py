@@ -32,7 +32,7 @@ __all__ = ["INLINE", "PLANS", "Options", "check_again", "create", "go_on", "opti
 
 INLINE = SLICE  # records that are planned while the request waits
 FAILED = "plan_failed"
-KEPT = ("plan", "planned_at", "planned_count", "status", "claim_token", "heartbeat", "authors")
+KEPT = ("plan", "planned_at", "planned_count", "status", "claim_token", "heartbeat", "authors", "mapped_headers")
 
 
 def create(
@@ -160,6 +160,7 @@ def _settle(replay: Replay, work: Work, actor: User | None, now: datetime) -> No
     replay.authors = sorted({*replay.authors, *work.tally.authors})
     replay.plan, replay.planned_at, replay.planned_count = msgspec.to_builtins(plan), now, plan.total
     replay.status, replay.claim_token, replay.heartbeat = ReplayStatus.PLANNED, "", None
+    replay.mapped_headers = work.mapped_headers
     replay.save(update_fields=[*Options.__struct_fields__, *KEPT])
     left_out = plan.total - plan.to_send
     text = f"checked the plan: {plan.to_send} to send, {left_out} left out; nothing was written"

@@ -13,13 +13,14 @@ import msgspec
 from django.contrib.auth.models import User
 from django.db.models import Max, Min, Q
 
+from dlqadmin.deadletters.index.active_mappings import mapped_error_headers
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetterBody
 from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.fixes.drafts import drafts_of, message_of
 from dlqadmin.replays.items import lineage_claims
-from dlqadmin.replays.items.messages import Outgoing, kept, stripped
+from dlqadmin.replays.items.messages import MappedHeaders, Outgoing, kept, stripped
 from dlqadmin.replays.models import Disposal, Fix, LedgerEntry, ReplayItem, Selection
 from dlqadmin.replays.plans.item_choice import Candidate, CandidateFacts
 from dlqadmin.replays.plans.lineage import roots
@@ -84,6 +85,12 @@ class Reading:
         self._selection, self._target, self._timed, self._cluster = selection, target, timed, cluster
         self._author = author if Fix.objects.filter(author=author).exists() else None
         self._disposals = Disposal.objects.exists()
+        self._mapped: dict[str, list[str]] = {}
+
+    @property
+    def mapped_headers(self) -> dict[str, list[str]]:
+        """The headers that the mappings of the dead letters so far take off, by mapping."""
+        return {dialect: names for dialect, names in self._mapped.items() if names}
 
     def slices(self, size: int = SLICE) -> Iterator[Sequence[SelectedLetter]]:
         """Yield the dead letters in the order of their failure."""
@@ -99,8 +106,11 @@ class Reading:
 
     def candidates(self, letters: Sequence[SelectedLetter]) -> list[Candidate]:
         """Return the message to send for each dead letter: the author's draft, or the original."""
+        # Read once: a mapping may change while the plan is made.
+        for dialect in {row.dialect for row in letters} - self._mapped.keys():
+            self._mapped[dialect] = sorted(mapped_error_headers(dialect))
         drafts = drafts_of(self._author, [row.pk for row in letters])
-        originals = _originals([row for row in letters if row.pk in drafts])
+        originals = _originals([row for row in letters if row.pk in drafts], self._mapped)
         lineages, times = roots(letters), self._times(letters)
         written = corrected_source_records.written(self._author, [row.pk for row in letters if row.lost])
         found = [
@@ -111,6 +121,7 @@ class Reading:
                 times.get(row.pk),
                 drafts.get(row.pk),
                 originals.get(row.pk),
+                self._mapped,
             )
             for row in letters
         ]
@@ -187,18 +198,18 @@ def _values(part: Sequence[int]) -> Iterator[tuple[int, bytes | None]]:
         yield pk, as_bytes(value)
 
 
-def _originals(letters: Sequence[SelectedLetter]) -> dict[int, Outgoing]:
+def _originals(letters: Sequence[SelectedLetter], mapped: MappedHeaders) -> dict[int, Outgoing]:
     """Return the original messages of these records.
 
     Their digests are compared with the drafts' digests, because a draft may change nothing.
     """
     by_pk = {row.pk: row for row in letters if not row.lost}
     found = values({pk: row.value_size or 0 for pk, row in by_pk.items()})
-    return {pk: _original(by_pk[pk], value) for pk, value in found}
+    return {pk: _original(by_pk[pk], value, mapped) for pk, value in found}
 
 
-def _original(row: SelectedLetter, value: bytes | None) -> Outgoing:
-    return Outgoing(as_bytes(row.body__key), value, kept(row.headers, row.dialect))
+def _original(row: SelectedLetter, value: bytes | None, mapped: MappedHeaders) -> Outgoing:
+    return Outgoing(as_bytes(row.body__key), value, kept(row.headers, row.dialect, mapped))
 
 
 def _authors(fix: Fix) -> frozenset[int]:
@@ -226,12 +237,18 @@ def _of_source(one: Candidate, written: SourceMessage | None, target: str) -> Ca
 
 
 def _candidate(
-    row: SelectedLetter, target: str, lineage: str, timestamp: datetime | None, fix: Fix | None, whole: Outgoing | None
+    row: SelectedLetter,
+    target: str,
+    lineage: str,
+    timestamp: datetime | None,
+    fix: Fix | None,
+    whole: Outgoing | None,
+    mapped: MappedHeaders,
 ) -> Candidate:
     edited = message_of(fix) if fix is not None and whole is not None and fix.digest != whole.digest else None
     headers = row.headers
     size = len(row.body__key or b"") + (row.value_size or 0)
-    taken = stripped(headers, row.dialect)
+    taken = stripped(headers, row.dialect, mapped)
     size += sum(len(name) + len(value or b"") for name, value in headers if name not in taken)
     return Candidate(
         dead_letter=row.pk,

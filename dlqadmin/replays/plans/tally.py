@@ -11,6 +11,7 @@ from enum import IntFlag
 
 import msgspec
 
+from dlqadmin.replays.items.messages import MappedHeaders
 from dlqadmin.replays.plans.item_choice import Decided
 from dlqadmin.replays.plans.options import Options, digest_of
 from dlqadmin.replays.plans.targets import Targets
@@ -63,7 +64,7 @@ class PlanTally:
 
     @property
     def records_digest(self) -> str:
-        """The SHA-256 digest of the decisions: targets, and reasons for skipped records."""
+        """The SHA-256 digest of the decisions: targets, reasons for skipped records, and headers of mappings."""
         return self._digest.hexdigest()
 
     @property
@@ -107,6 +108,12 @@ class PlanTally:
         """Change a record from sent to skipped."""
         self._marks[ordinal] = 0
         self._digest.update(msgspec.msgpack.encode((ordinal, reason)))
+
+    def leave_off(self, mapped: MappedHeaders) -> None:
+        """Add the headers that messages leave off because a mapping reads them."""
+        # Without mappings the digest stays that of earlier versions, and so does its approval.
+        if mapped:
+            self._digest.update(msgspec.msgpack.encode(sorted((name, sorted(read)) for name, read in mapped.items())))
 
     def _marked(self, row: Decided) -> int:
         one, marks = row.candidate, int(Mark.SENT)

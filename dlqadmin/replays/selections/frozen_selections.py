@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter, Group
@@ -38,7 +39,8 @@ from dlqadmin.rest.times import iso
 
 MAX_RECORDS = 1_000_000
 MAX_IDS = 200_000  # in one selection
-# Filters by these would match other records once a replay has begun, so their records are frozen as ids.
+# Filters by these would match other records once a replay has begun, so their records are frozen as ids. Filters by
+# words are frozen as ids too while values wait to be decoded, because decoding changes the words of their records.
 CHANGING = frozenset({MARK, WORK})
 
 
@@ -54,12 +56,12 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
     params = QueryDict(query.removeprefix("?"))
     check_address(params)
     filters, watermark = parse_filters(params, reader_of(actor), probing=True), complete_up_to()
-    # Checked after the watermark is read: below the watermark, a search for a word always has the same result.
-    if filters.worded and has_backlog():
-        message = "searches text, but the newest records are not searchable yet; try again in a moment"
-        raise ParameterError("filter", message)
-    if filters.probed or filters.names & CHANGING:
+    # Read before the queue of words: one transaction takes a value from this queue and puts its words in the other.
+    decoding = filters.worded and decoded_values.has_backlog()
+    _check_words(filters)
+    if filters.probed or decoding or filters.names & CHANGING:
         ids = _probed(filters) if filters.probed else _present(filters, watermark)
+        _check_words(filters)
         return _freeze("filter", {"ids": ids}, title_of(filters), watermark, actor, once, now, query)
     meant = freeze_groups(filters)
     stored = {
@@ -70,6 +72,17 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
         **({"choices": msgspec.to_builtins(meant.choices)} if meant.choices else {}),
     }
     return _freeze("filter", stored, title_of(filters), watermark, actor, once, now, query)
+
+
+def _check_words(filters: Filters) -> None:
+    """Raise ParameterError if the filter searches text that is not searchable yet.
+
+    Call it after the watermark is read. Below the watermark, a search for a word always has the same result from then
+    on, unless values wait to be decoded: decoding changes the words of their records.
+    """
+    if filters.worded and has_backlog():
+        message = "searches text, but some records are not searchable yet; try again in a moment"
+        raise ParameterError("filter", message)
 
 
 def _probed(filters: Filters) -> list[int]:
@@ -92,9 +105,12 @@ def _present(filters: Filters, watermark: int) -> list[int]:
     rows = apply(filters, here()).filter(pk__lte=watermark).order_by("pk")
     found = list(rows.values_list("pk", flat=True)[: MAX_IDS + 1])
     if len(found) > MAX_IDS:
-        message = (
-            f"selects by work or replay state, which change, so it can match at most {MAX_IDS:,} records; narrow it"
+        why = (
+            "selects by work or replay state, which change"
+            if filters.names & CHANGING
+            else "searches text, and some values are not decoded yet"
         )
+        message = f"{why}, so it can match at most {MAX_IDS:,} records; narrow it"
         raise ParameterError("filter", message)
     return found
 

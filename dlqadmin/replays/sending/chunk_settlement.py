@@ -91,12 +91,13 @@ def settle(chunks: Sequence[Chunk], beat: Beat, wait: Callable[[float], None] = 
     """
     for chunk in chunks:
         batch = load(
+            chunk.replay,
             ReplayItem.objects.filter(
                 replay=chunk.replay,
                 ordinal__gte=chunk.first,
                 ordinal__lt=chunk.after,
                 state__in=item_states.ON_THEIR_WAY,
-            )
+            ),
         )
         progress = progress_of(chunk.replay)
         # The progress is part of the transaction, so the transaction was aborted.

@@ -50,7 +50,7 @@ class Window:
         if not chosen:
             return []
         queued = ReplayItem.objects.filter(replay=self._replay, state=ItemState.QUEUED)
-        return load(queued.filter(ordinal__gte=chosen[0], ordinal__lte=chosen[-1]))
+        return load(self._replay, queued.filter(ordinal__gte=chosen[0], ordinal__lte=chosen[-1]))
 
     def past(self, after: int) -> None:
         """Remove the items before this ordinal: they are sent or skipped."""

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models import DeadLetter, DecodedValue
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.exports import requests, row_reader
 from dlqadmin.exports.columns import NDJSON, PARQUET
@@ -75,6 +75,20 @@ def test_a_query_chooses_what_a_list_of_it_shows(as_operator: APIClient) -> None
     rows = [orjson.loads(line) for line in body(as_operator.get(PATH, asked)).splitlines()]
     listed = as_operator.get("/api/v1/dead-letters", asked).json()["results"]
     assert sorted(row["offset"] for row in rows) == sorted(row["offset"] for row in listed) == [0, 2]
+
+
+@pytest.mark.parametrize(("query", "found"), [("value.gap:null", [0]), ("-value.gap:null", [1, 2])])
+def test_a_value_that_its_schema_decoded_is_searched_as_in_a_list_and_written_as_it_is(
+    as_operator: APIClient, query: str, found: list[int]
+) -> None:
+    index([letter(n, value=b"\x00\x00\x00\x00\x07%d" % n) for n in range(3)])
+    for row, json in zip(DeadLetter.objects.order_by("offset"), [b'{"gap": null}', b'{"gap": 1}'], strict=False):
+        DecodedValue.objects.create(dead_letter=row, json=json)
+    asked = {**ALL, "q": query}
+    rows = [orjson.loads(line) for line in body(as_operator.get(PATH, asked)).splitlines()]
+    listed = as_operator.get("/api/v1/dead-letters", asked).json()["results"]
+    assert [row["offset"] for row in rows] == sorted(row["offset"] for row in listed) == found
+    assert [decoded(row["value"]["base64"]) for row in rows] == [b"\x00\x00\x00\x00\x07%d" % n for n in found]
 
 
 @pytest.mark.parametrize(("name", "size"), [("SPAN_IDS", 2), ("WINDOW_ROWS", 2), ("SLICE_ROWS", 2), ("SLICE_BYTES", 1)])

@@ -152,11 +152,12 @@ def test_every_header_of_a_dialect_is_in_its_profile_and_the_records_own_are_not
 
 
 class TestSpring:
-    def test_the_first_headers_tell_the_origin_and_the_last_the_latest_group_and_failure(self) -> None:
-        later = spring_origin(topic="orders.created-dlt", offset=1)
-        second = (*later[:-1], (later[-1][0], b"dlt-listener"))
-        facts = read(message(*spring_origin(), *second, *spring_exception()))
-        assert (facts.origin, facts.group) == (TIMED, "dlt-listener")
+    @pytest.mark.parametrize("prefix", ["kafka_dlt-", "kafka_"])
+    def test_the_first_headers_tell_the_origin_and_its_group_and_the_last_the_failure(self, prefix: str) -> None:
+        later = spring_origin(prefix, topic="orders.created-dlt", offset=1)
+        second = (*later[:-1], (later[-1][0], b"dlt-listener"), (prefix + "exception-message", b"first"))
+        facts = read(message(*spring_origin(prefix), *second, *spring_exception(prefix)))
+        assert (facts.origin, facts.group, facts.root_message) == (TIMED, "order-listener", NPE[1])
 
     def test_a_listener_with_retry_topics_tells_when_it_failed(self) -> None:
         assert facts_of(letters.SPRING_RETRY, "failed_at") == (THROWN_MS,)

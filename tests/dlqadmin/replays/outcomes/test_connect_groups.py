@@ -44,12 +44,16 @@ def test_a_dead_letter_that_names_the_connector_is_a_failure_in_its_group(build:
     assert (world.outcome(), world.item().refailure) == ("failed_again", dead)
 
 
-def test_a_failure_in_a_further_group_is_known_by_the_connector_s_name(build: Build) -> None:
+@pytest.mark.parametrize("named", [{"connector": NAME}, {"connector": "", "consumer_group": GROUP}])
+def test_a_failure_in_a_further_group_is_known_by_the_connector_s_or_the_group_s_name(
+    build: Build, named: dict[str, str]
+) -> None:
     world = build(watch=[GROUP])
     world.cluster.joins(GROUP, BASE)
     past(world).watch()
     assert world.outcome() == "passed"
-    world.fails(BASE, headers=carrying(world.item()), connector=NAME)
+    dead = world.fails(BASE, headers=carrying(world.item()))
+    DeadLetter.objects.filter(pk=dead.pk).update(**named)
     world.watch(after=SLOWLY)
     assert world.outcome() == "passed"
     assert [(row.group, row.state) for row in world.item().outcomes.all()] == [(f"group:{GROUP}", "failed_again")]

@@ -18,9 +18,12 @@ from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayItem, WatchPosition
 from dlqadmin.replays.outcomes import watcher
 from dlqadmin.replays.plans import lineage
+from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ITEM
+from tests.dlqadmin.deadletters.letters import index, plain
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.world import BASE, CONNECTOR, DLQ, TOPIC, Build, carrying, past
+from tests.engine.dialects.foreign_letters import int4, int8, spring_exception
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 MINUTE = timedelta(minutes=1)
@@ -201,6 +204,30 @@ def test_a_dead_letter_that_another_connector_wrote_of_it_is_linked_and_not_coun
     assert (world.outcome(), world.item().refailure) == ("passed", dead)
     world.watch(after=MINUTE)
     assert world.outcome() == "passed"
+
+
+def test_a_record_that_failed_again_at_two_hops_of_spring_failed_in_the_group_of_the_first(
+    build: Build, engine: FakeEngine
+) -> None:
+    world = build(watch=["orders"])
+    engine.connectors.clear()
+    ReplayItem.objects.update(watched="group:orders")
+    world.cluster.joins("orders", BASE + 50)
+    hops = [spring_hop(TOPIC, BASE, "orders"), spring_hop(f"{TOPIC}-dlt", 3, "orders-dlt")]
+    added = [header for hop in hops for header in hop]
+    index([plain(0, b"v", headers=(*carrying(world.item()), *added, *spring_exception()))], world.now)
+    world.watch()
+    assert (world.outcome(), world.item().refailure) == ("failed_again", DeadLetter.objects.latest("pk"))
+
+
+def spring_hop(topic: str, offset: int, group: str) -> Headers:
+    """The headers that Spring's recoverer appends when this group failed at this record."""
+    return (
+        ("kafka_dlt-original-topic", topic.encode()),
+        ("kafka_dlt-original-partition", int4(0)),
+        ("kafka_dlt-original-offset", int8(offset)),
+        ("kafka_dlt-original-consumer-group", group.encode()),
+    )
 
 
 def test_dead_letters_of_what_a_stream_job_made_of_it_keep_their_own_lineages(build: Build) -> None:

@@ -39,7 +39,7 @@ def operator() -> User:
 def planned(actor: User) -> list[Loaded]:
     chosen = frozen_selections.by_filter(WEEK, actor, RequestKey(), NOW)
     replay = planner.create(chosen, Options(), "", actor, RequestKey(), NOW, FakeCluster())
-    return load(replay.items.all())
+    return load(replay, replay.items.all())
 
 
 def fixed_in_bulk(actor: User) -> None:

@@ -44,7 +44,7 @@ def check(replay: Replay, title: str) -> str:
 
 def sends(replay: Replay) -> list[Outgoing]:
     """What would be sent of the plan."""
-    return [item.message() for item in load(replay.items.filter(state=ItemState.PLANNED))]
+    return [item.message() for item in load(replay, replay.items.filter(state=ItemState.PLANNED))]
 
 
 def sent(replay: Replay, state: ItemState = ItemState.PASSED) -> ReplayItem:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from dlqadmin.deadletters.index.word_index import write_queued_words
+from dlqadmin.deadletters.index.word_index import queue, write_queued_words
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, DecodedValue, QueuedDecoding
 from dlqadmin.deadletters.search.candidates import MAX_VALUE_BYTES
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import RequestKey
@@ -22,6 +23,21 @@ def test_words_select_nothing_while_text_waits_and_the_same_for_ever_after(opera
     write_queued_words()
     chosen = frozen_selections.by_filter(f"q={query}&{WEEK}", operator, RequestKey(), NOW)
     index([letter(3, value=b'{"word": "zebra"}')])
+    write_queued_words()
+    assert (chosen.count, frozen_selections.drifted(chosen)) == (1, False)
+
+
+@pytest.mark.parametrize("query", ["zebra", "-horse"])
+def test_words_of_values_that_are_decoded_later_keep_the_same_records(operator: User, query: str) -> None:
+    index([letter(1, value=b"\x00\x00\x00\x00\x07 zebra"), letter(2, value=b"\x00\x00\x00\x00\x07 horse")])
+    write_queued_words()
+    chosen = frozen_selections.by_filter(f"q={query}&{WEEK}", operator, RequestKey(), NOW)
+    queued = QueuedDecoding.objects.all()
+    for row in DeadLetter.objects.filter(pk__in=queued.values("pk")):
+        DecodedValue.objects.create(dead_letter=row, json=b'{"decoded": "horse"}')
+        DeadLetterText.objects.filter(pk=row.pk).delete()
+        queue([row.pk], NOW)
+    queued.delete()
     write_queued_words()
     assert (chosen.count, frozen_selections.drifted(chosen)) == (1, False)
 

@@ -46,7 +46,7 @@ def replay() -> Replay:
 
 
 def on_its_way(replay: Replay) -> tuple[Chunk, list[Loaded]]:
-    batch = load(replay.items.filter(ordinal__gte=3, ordinal__lt=6))
+    batch = load(replay, replay.items.filter(ordinal__gte=3, ordinal__lt=6))
     for row in batch:
         row.sent_partition, row.sent_offset, row.sent_at = 0, row.ordinal, NOW
     return Chunk.objects.select_related("replay").get(), batch
