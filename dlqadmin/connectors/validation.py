@@ -63,8 +63,9 @@ def validate(
         raise exceptions.ValidationError({"connector.class": [text]}) from error
     unchecked = {name for name, value in sent.items() if MASK in value and before.config.get(name) == value}
     unknown = set(before.unresolved_masks(sent))
-    rows = [row for row in body.get("configs", ()) if isinstance(row, dict)] if isinstance(body, dict) else []
-    options = [_option(row, unchecked, unknown, before) for row in rows]
+    rows = body.get("configs") if isinstance(body, dict) else None
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    options = [_option(row, unchecked, unknown, before) for row in found]
     return ConfigValidation(plugin=plugin, error_count=sum(len(option.errors) for option in options), options=options)
 
 

@@ -249,6 +249,30 @@ def test_values_are_hidden_while_nobody_tells_which_are_secret(
     assert (config["topics"], config["errors.deadletterqueue.topic.name"]) == ("orders", "orders.dlq")
 
 
+def test_a_cluster_that_answers_no_question_about_a_class_is_not_asked_about_the_next(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine
+) -> None:
+    for number in range(3):
+        java.add(f"b{number}", {**SINK, CLASS: f"com.example.Sink{number}"})
+    java.respond = lambda _: b"no JSON"
+    rows = as_operator.get(CONNECTORS).json()["results"]
+    assert [row["config"]["connection.phrase"] for row in rows] == [MASK] * 3
+    assert java.calls == [("PUT", "/connector-plugins/com.example.Sink0/config/validate")]
+    as_operator.get(CONNECTORS)
+    assert len(java.calls) == 1
+
+
+@pytest.mark.parametrize("body", [{"configs": 5}, {}, 5])
+def test_an_answer_without_definitions_hides_values(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine, body: Any
+) -> None:
+    java.add("b", SINK)
+    java.respond = lambda _: body
+    [row] = as_operator.get(CONNECTORS).json()["results"]
+    assert row["config"]["connection.phrase"] == MASK
+    assert as_operator.post(VALIDATE, {"config": {}}, format="json").json()["options"] == []
+
+
 def test_a_message_of_a_java_worker_shows_no_stored_secret(
     as_operator: APIClient, engine: FakeEngine, java: FakeEngine
 ) -> None:
