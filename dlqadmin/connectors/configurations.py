@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from dlqadmin.connectors import client
 from dlqadmin.connectors.cluster_responses import is_kafka_connect
 from dlqadmin.connectors.connect_clusters import ConnectCluster
 from dlqadmin.connectors.documents import ConnectorConfiguration
+from dlqadmin.connectors.secret_addresses import CLASS, moving_options
 from dlqadmin.connectors.secret_options import masked, secret_options, without_values
 from dlqadmin.rest.problems import StateConflict, UpstreamUnavailable
 from engine.config.masking import MASK, masked_options, unmask
@@ -32,9 +33,6 @@ _INVALID = re.compile(r"(?P<option>[\w.\-$]+): (?P<message>.+)")
 _INVALID_IN_JAVA = re.compile(
     r"Invalid value .*? for configuration (?P<option>[\w.\-$]+)\b.*"
     r"|Missing required configuration \"(?P<missing>[^\"]+)\".*"
-)
-_ADDRESS = re.compile(
-    r"(?:^|[._])(?:bootstrap\.servers|servers?|ur[il]s?|hosts?|hostname|endpoints?|address)$", re.IGNORECASE
 )
 
 Config = dict[str, str]
@@ -116,7 +114,8 @@ def change(
         raise ConfigurationChanged({option: [_change_text(*values)] for option, values in others.items()})
     sent = before.restored(_named(name, config))
     _refuse_masks(sent, before)
-    _refuse_moved_secrets(config, sent, before.config)
+    kept = [name for name in sent if MASK in config.get(name, "") and sent[name] == before.config.get(name)]
+    refuse_moved_secrets(kept, sent, before)
     if sent == before.config:
         raise exceptions.ValidationError({"config": ["No option differs from the connector's configuration."]})
     write = ConfigWrite(cluster, "change connector", name, reason, before, sent)
@@ -138,6 +137,21 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str
     """Return the options whose values differ, with both values. None means that the option is not set."""
     names = sorted({*before, *after})
     return {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
+
+
+def refuse_moved_secrets(
+    kept: Collection[str], sent: Mapping[str, str], before: StoredConfiguration, plugin: str | None = None
+) -> None:
+    """Raise ValidationError if stored secrets, which the person never saw, could go to an address of their choice.
+
+    `kept` are the options with stored secrets. `plugin` is the class that gets them, if a request names one.
+    """
+    moved = set(moving_options(sent, before.config, is_java=before.is_java))
+    if plugin is not None and plugin != before.config.get(CLASS):
+        moved.add(CLASS)
+    if kept and moved:
+        text = f"A stored secret is not sent to another address. Enter the secret again: {', '.join(sorted(kept))}."
+        raise exceptions.ValidationError({name: [text] for name in sorted(moved)})
 
 
 def reachable(cluster: ConnectCluster, call: Callable[[], T]) -> T:
@@ -171,15 +185,6 @@ def _named(name: str, config: Mapping[str, str]) -> Config:
 def _refuse_masks(sent: Mapping[str, str], before: StoredConfiguration) -> None:
     if left := before.unresolved_masks(sent):
         raise exceptions.ValidationError({name: [NO_STORED_VALUE] for name in left})
-
-
-def _refuse_moved_secrets(config: Mapping[str, str], sent: Mapping[str, str], stored: Mapping[str, str]) -> None:
-    """Raise ValidationError if stored secrets, which the person never saw, would go to an address of their choice."""
-    kept = [name for name in sent if MASK in config.get(name, "") and sent[name] == stored.get(name)]
-    moved = [name for name in sent if _ADDRESS.search(name) and sent[name] != stored.get(name)]
-    if kept and moved:
-        text = f"A stored secret is not sent to another address. Enter the secret again: {', '.join(sorted(kept))}."
-        raise exceptions.ValidationError({name: [text] for name in moved})
 
 
 @dataclass(frozen=True, slots=True)

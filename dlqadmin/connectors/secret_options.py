@@ -16,7 +16,10 @@ from dlqadmin.connectors import client
 from dlqadmin.connectors.connect_clusters import ConnectCluster
 from engine.config.masking import PROVIDED, mask
 
-KNOWN_S, UNKNOWN_S = 600, 60  # a plugin may be replaced; a worker that did not answer is asked again soon
+KNOWN_S, UNKNOWN_S = 600, 60  # a plugin may be replaced; a class whose definitions nobody told is asked again soon
+# A cluster that did not answer in time is not asked for this long, or a list of connectors would wait for every class.
+# It is shorter than UNKNOWN_S, so that one class that never answers does not take the turn of all others.
+AWAY_S = 20
 _CLASS = "connector.class"
 _DECIDING = frozenset({_CLASS, "transforms", "predicates"})
 _DECIDING_ENDS = (".type", ".converter")
@@ -52,21 +55,31 @@ def without_values(text: str, stored: Mapping[str, str], shown: Mapping[str, str
 def _passwords(cluster: ConnectCluster, config: Mapping[str, str]) -> frozenset[str] | None:
     """Return the options of type PASSWORD; None if the worker does not tell."""
     asked = {name: value for name, value in config.items() if _is_deciding(name)}
-    digest = hashlib.sha256(json.dumps([cluster.urls, sorted(asked.items())]).encode()).hexdigest()
-    key = f"connect-passwords:{digest}"
+    key, away = _key("passwords", [cluster.urls, sorted(asked.items())]), _key("away", cluster.urls)
     kept = cache.get(key)
     if kept is not None:
         return None if kept is False else frozenset(kept)
+    if cache.get(away):
+        return None
     try:
         body = client.validate(cluster, config.get(_CLASS, ""), asked, client.TIMEOUT)
-    except (client.EngineUnavailable, client.EngineRefused):
+    except (client.EngineUnavailable, client.EngineRefused) as error:
         cache.set(key, False, UNKNOWN_S)
+        if isinstance(error, client.EngineUnavailable):
+            cache.set(away, True, AWAY_S)
         return None
     rows = body.get("configs") if isinstance(body, dict) else None
-    definitions = [row.get("definition") for row in rows or () if isinstance(row, dict)]
+    if not isinstance(rows, list):
+        cache.set(key, False, UNKNOWN_S)
+        return None
+    definitions = [row.get("definition") for row in rows if isinstance(row, dict)]
     found = [str(one.get("name")) for one in definitions if isinstance(one, dict) and one.get("type") == "PASSWORD"]
     cache.set(key, found, KNOWN_S)
     return frozenset(found)
+
+
+def _key(kind: str, of: object) -> str:
+    return f"connect-{kind}:{hashlib.sha256(json.dumps(of).encode()).hexdigest()}"
 
 
 def _is_deciding(name: str) -> bool:

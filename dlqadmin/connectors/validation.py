@@ -9,7 +9,14 @@ from typing import Any
 from rest_framework import exceptions
 
 from dlqadmin.connectors import client
-from dlqadmin.connectors.configurations import NO_STORED_VALUE, NOTHING, StoredConfiguration, reachable, stored
+from dlqadmin.connectors.configurations import (
+    NO_STORED_VALUE,
+    NOTHING,
+    StoredConfiguration,
+    reachable,
+    refuse_moved_secrets,
+    stored,
+)
 from dlqadmin.connectors.connect_clusters import ConnectCluster
 from dlqadmin.connectors.documents import ConfigValidation, ConnectorOption, ConnectorPlugin, ConnectorPluginList
 from dlqadmin.connectors.secret_options import without_values
@@ -41,21 +48,24 @@ def validate(
 
     `connector` is the connector whose stored values stand behind masked values. The engine can't check a secret that
     it has not been sent, so problems of unchanged secrets are left out until the configuration is written.
-    Raises ValidationError for an unknown class, EngineRefused or UpstreamUnavailable.
+    Raises ValidationError for an unknown class, and for a stored secret that would go to another address, because a
+    worker may connect while it validates. Raises EngineRefused or UpstreamUnavailable.
     """
     before = stored(cluster, connector) if connector else NOTHING
     sent = before.restored(config)
+    refuse_moved_secrets([name for name in sent if sent[name] != config[name]], sent, before, plugin)
     try:
         body = reachable(cluster, lambda: client.validate(cluster, plugin, sent))
     except client.EngineRefused as error:
-        if error.status not in (400, 404):
-            raise
         text = without_values(error.message, before.config, before.shown)
+        if error.status not in (400, 404):
+            raise type(error)(error.status, text) from error
         raise exceptions.ValidationError({"connector.class": [text]}) from error
     unchecked = {name for name, value in sent.items() if MASK in value and before.config.get(name) == value}
     unknown = set(before.unresolved_masks(sent))
-    rows = [row for row in body.get("configs", ()) if isinstance(row, dict)] if isinstance(body, dict) else []
-    options = [_option(row, unchecked, unknown, before) for row in rows]
+    rows = body.get("configs") if isinstance(body, dict) else None
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    options = [_option(row, unchecked, unknown, before) for row in found]
     return ConfigValidation(plugin=plugin, error_count=sum(len(option.errors) for option in options), options=options)
 
 

@@ -36,6 +36,10 @@ class RegistrySettings(msgspec.Struct, frozen=True):
     scope: str = ""
     is_fixed: bool = False
 
+    def __repr__(self) -> str:
+        """Leave out what a mistake may have filled with a password: the address, and the name of the secret."""
+        return f"RegistrySettings({self.cluster!r}, {self.name!r}, auth={self.auth!r})"
+
 
 class UnusableRegistry(Exception):
     """The settings of the registry can't be used. The message is a sentence without a full stop."""

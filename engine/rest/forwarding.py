@@ -35,7 +35,7 @@ class LeaderForwarder:
             raise RequestConflict("Cannot complete request because of a conflicting operation (e.g. worker rebalance)")
         headers = {name: request.headers[name] for name in SENT if name in request.headers}
         parameters = [pair for pair in request.query_params.multi_items() if pair[0] != FORWARD]
-        url = f"{leader}{quote(request.url.path)}"
+        url = f"{leader}{quote(request.scope['path'])}"  # the path of `request.url` is partly quoted already
         try:
             async with httpx2.AsyncClient(
                 transport=self._transport, verify=self._tls, timeout=_TIMEOUT, trust_env=False

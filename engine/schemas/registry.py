@@ -1,4 +1,4 @@
-"""A client of a schema registry that speaks Confluent's API, with a cache and a time limit.
+"""A client of a schema registry that speaks Confluent's API, with a cache and limits of time and bytes.
 
 Schemas by id never change, so they are kept. A missing schema and a registry that does not answer are remembered for
 seconds only. The client follows no redirect, so credentials go to the configured address alone.
@@ -19,7 +19,8 @@ from confluent_kafka.schema_registry import RegisteredSchema as ClientSchema
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, SchemaRegistryError
 from confluent_kafka.schema_registry.error import OAuthTokenError
 
-from engine.schemas import apicurio
+from engine.schemas import answer_limits, apicurio
+from engine.schemas.answer_limits import AnswerLimits
 from engine.schemas.apicurio import MAX_REFERENCES, ArtifactVersion
 from engine.schemas.framing import SchemaFrame
 from engine.schemas.problems import CredentialsRefused, RegistryUnavailable, SchemaNotFound, SchemaRefused
@@ -29,20 +30,24 @@ SchemaType = Literal["AVRO", "PROTOBUF", "JSON"]
 LABELS: dict[SchemaType, str] = {"AVRO": "Avro", "PROTOBUF": "Protobuf", "JSON": "JSON Schema"}
 Authentication = Literal["none", "basic", "bearer", "oauth"]
 TIMEOUT_S = 3.0
+TIMEOUTS = 3  # one request may take so many time limits per address, with all schemas that it needs
 MISSING_S = 30.0
 UNAVAILABLE_S = 10.0
 SUBJECT_S = 60.0  # versions of a subject, and its compatibility
 MAX_SCHEMAS = 1000
 MAX_REASON = 500  # characters of a registry's message
 NOT_FOUND, REFUSED = 404, (401, 403)
+# Raised while an answer that is not a registry's is read: by Confluent's client, which checks none, and by the standard
+# library's JSON. OSError is raised for a file of the options.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, OSError)
 SCHEMA_REFUSED = (400, 409, 422)  # a wrong request; incompatible with the subject's versions; invalid
 
 
 class RegistryOptions(msgspec.Struct, frozen=True):
     """The connection of a registry. `secret` is the password, the token or the client secret of its `auth`.
 
-    `url` may be several addresses, comma-separated. If one does not answer, the next is asked. `unavailable_s` is how
-    long a registry that did not answer is left alone.
+    `url` may be several addresses, comma-separated. If one does not answer, the next is asked. `timeout_s` is for one
+    wait, such as for a connection. `unavailable_s` is how long a registry that did not answer is left alone.
     """
 
     url: str
@@ -100,6 +105,7 @@ class SchemaRegistry:
     def __init__(self, options: RegistryOptions, clock: Callable[[], float] = time.monotonic) -> None:
         self.options = options
         self._clock = clock
+        self._limits = AnswerLimits()
         self._client: SchemaRegistryClient | None = None
         self._lock = threading.Lock()
         self._kept: LRUCache[tuple[Any, ...], Any] = LRUCache(MAX_SCHEMAS)
@@ -140,8 +146,7 @@ class SchemaRegistry:
 
         def ask(client: SchemaRegistryClient) -> SchemaText:
             found: ClientSchema = client.get_version(subject, version)
-            assert found.schema is not None and found.schema_id is not None  # noqa: PT018 (the client's types)
-            return self._text(found.schema_id, found.schema)
+            return self._text(_number(found.schema_id), found.schema)
 
         return self._cached(("version", subject, version), f"version {version} of {subject}", ask)
 
@@ -150,8 +155,7 @@ class SchemaRegistry:
 
         def ask(client: SchemaRegistryClient) -> SchemaText:
             found: ClientSchema = client.get_latest_version(subject)
-            assert found.schema is not None and found.schema_id is not None  # noqa: PT018 (the client's types)
-            return self._text(found.schema_id, found.schema)
+            return self._text(_number(found.schema_id), found.schema)
 
         return self._cached(("latest", subject), f"subject {subject}", ask, keep_s=0)
 
@@ -160,7 +164,7 @@ class SchemaRegistry:
 
         def ask(client: SchemaRegistryClient) -> int:
             try:
-                return int(client.register_schema(subject, _sent(schema), normalize_schemas=normalize))
+                return _number(client.register_schema(subject, _sent(schema), normalize_schemas=normalize))
             except SchemaRegistryError as error:
                 if error.http_status_code in SCHEMA_REFUSED:
                     raise SchemaRefused(_reason(error)) from None
@@ -173,8 +177,7 @@ class SchemaRegistry:
 
         def ask(client: SchemaRegistryClient) -> int:
             found: ClientSchema = client.lookup_schema(subject, _sent(schema), normalize_schemas=normalize)
-            assert found.schema_id is not None  # the client's types
-            return int(found.schema_id)
+            return _number(found.schema_id)
 
         key = ("lookup", subject, schema.type, schema.text, normalize)
         return self._cached(key, f"schema like the record's under subject {subject}", ask)
@@ -192,7 +195,7 @@ class SchemaRegistry:
         """Return the versions and the compatibility level of a subject."""
 
         def ask(client: SchemaRegistryClient) -> SubjectState:
-            versions = tuple(sorted(client.get_versions(subject)))
+            versions = tuple(sorted(map(_number, client.get_versions(subject))))
             try:
                 level = client._rest_client.get(f"config/{quote(subject, safe='')}", {"defaultToGlobal": "true"})  # noqa: SLF001 (get_config asks without the default)
             except SchemaRegistryError:
@@ -203,7 +206,7 @@ class SchemaRegistry:
 
     def list_subjects(self) -> list[str]:
         """Return all subjects. Nothing is cached: this is how a connection is tested."""
-        return list(self._ask("subjects", lambda client: client.get_subjects()))
+        return self._ask("subjects", lambda client: msgspec.convert(client.get_subjects(), list[str]))
 
     def close(self) -> None:
         """Close the connections. A later request opens them again."""
@@ -240,9 +243,10 @@ class SchemaRegistry:
         return found
 
     def _ask(self, what: str, ask: Callable[[SchemaRegistryClient], T]) -> T:
+        self._limits.begin(self.options.timeout_s * TIMEOUTS * (self.options.url.count(",") + 1))
         try:
             if self._client is None:
-                self._client = SchemaRegistryClient(client_options(self.options))
+                self._client = self._opened()
             return ask(self._client)
         except SchemaRegistryError as error:
             raise _translated(error, what) from None
@@ -254,13 +258,21 @@ class SchemaRegistry:
             raise RegistryUnavailable(
                 "the token endpoint gave no token; check its address, the client id and the secret"
             ) from None
-        except (ValueError, TypeError, KeyError, OSError) as error:
+        except UNREADABLE as error:
             reason = (
                 f"the CA file can't be read: {error}"
                 if isinstance(error, OSError)
                 else "the answer is not that of a registry"
             )
             raise RegistryUnavailable(reason) from None
+
+    def _opened(self) -> SchemaRegistryClient:
+        client = SchemaRegistryClient(client_options(self.options))
+        rest = client._rest_client  # noqa: SLF001 (its connections have no limits of their own)
+        answer_limits.limit(rest.session, self._limits)
+        if self.options.auth == "oauth":
+            answer_limits.limit(rest.bearer_field_provider.client, self._limits)
+        return client
 
     def _by_global_id(self, client: SchemaRegistryClient, number: int) -> SchemaText:
         found = apicurio.schema(self._apicurio(client), number)
@@ -289,7 +301,7 @@ class SchemaRegistry:
         references: dict[str, str] = {}
         self._collect(schema, references)
         type_ = _known_type(schema.schema_type or "AVRO", f"schema {number}")
-        return SchemaText(number, type_, schema.schema_str or "", tuple(references.items()), _has_rules(schema))
+        return SchemaText(number, type_, _own_text(schema), tuple(references.items()), _has_rules(schema))
 
     def _collect(self, schema: Schema, references: dict[str, str]) -> None:
         """Add the texts of the references, each after those that it needs."""
@@ -301,11 +313,20 @@ class SchemaRegistry:
             if len(references) >= MAX_REFERENCES:
                 raise SchemaNotFound(f"the schema needs more than {MAX_REFERENCES} others")
             found = self._client.get_version(subject, version).schema
-            assert found is not None  # a registered version has a schema
             references[name] = ""  # holds the place, so that a circle ends
             self._collect(found, references)
             del references[name]
-            references[name] = found.schema_str or ""
+            references[name] = _own_text(found)
+
+
+def _own_text(schema: Schema) -> str:
+    """Return the text of a schema, without its references. Raises ValidationError if the answer has none."""
+    return msgspec.convert(schema.schema_str, str)
+
+
+def _number(answered: Any) -> int:
+    """Return a number of an answer. Raises ValidationError if it is none."""
+    return msgspec.convert(answered, int)
 
 
 def _known_type(type_: str, what: str) -> SchemaType:

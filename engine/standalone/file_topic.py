@@ -29,6 +29,8 @@ FORMAT = "dlqadmin-standalone-1"
 COMPACT_BYTES = 4 << 20
 DELETE_RETENTION_MS = 3_600_000  # a reader that slept must still learn that a key was deleted
 LOOK_S = 0.02
+HEADER_BYTES = 160  # more than its longest numbers need; fixed, because the shift depends on the length
+BLOCK_BYTES = 1 << 16
 JAVA_SERIALIZED = b"\xac\xed"
 log = logging.getLogger(__name__)
 Line = tuple[bytes | None, bytes | None, int]
@@ -177,7 +179,7 @@ class FileTopicReader(Consumer):
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         try:
             with _locked(self._path) as (file, header):
-                end = header.shift + os.fstat(file.fileno()).st_size
+                end = header.shift + _end_of_lines(file)
         except OSError as error:
             raise RetriableError(f"can't read {self._path}: {error.strerror}") from error
         return dict.fromkeys(partitions, end)
@@ -258,6 +260,18 @@ def _read_shared(file: BinaryIO) -> bytes:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
+def _end_of_lines(file: BinaryIO) -> int:
+    """Return the position after the last whole line. A writer that was killed may have left a part of another."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - BLOCK_BYTES)
+        file.seek(start)
+        if (found := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
 def _is_current(path: Path, file: BinaryIO) -> bool:
     return os.path.samestat(os.fstat(file.fileno()), path.stat())
 
@@ -277,12 +291,8 @@ def _compact(path: Path, file: BinaryIO, header: FileHeader) -> None:
             latest[record[0]] = line + b"\n"
     end = header.shift + os.fstat(file.fileno()).st_size
     body = b"".join(latest.values())
-    size = len(body)
-    # The length of a header depends on its numbers, and its numbers on its length.
-    fresh, length = FileHeader(), -1
-    while len(_encode(fresh)) != length:
-        length = len(_encode(fresh))
-        fresh = FileHeader(shift=end - length - size, begin=end, compacted_bytes=length + size)
+    size = HEADER_BYTES + len(body)
+    fresh = FileHeader(shift=end - size, begin=end, compacted_bytes=size)
     new = path.with_name(f"{path.name}.new")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "wb") as made:
         made.write(_encode(fresh) + body)
@@ -305,7 +315,7 @@ def _header(line: bytes) -> FileHeader | None:
 
 
 def _encode(header: FileHeader) -> bytes:
-    return orjson.dumps(msgspec.to_builtins(header)) + b"\n"
+    return orjson.dumps(msgspec.to_builtins(header)).ljust(HEADER_BYTES - 1) + b"\n"
 
 
 def _line(key: bytes | None, value: bytes | None, stamp: int) -> bytes:

@@ -61,7 +61,8 @@ class FileSink:
             # Unbuffered: a failed put is repeated, so a buffer that kept its lines would write them twice.
             self._file = self._open(path) if path else _stdout(self._console)
         except OSError as error:
-            raise RetriableError(f"can't open the file {path}: {error.strerror}") from error
+            what = f"the file {path}" if path else "standard output"
+            raise RetriableError(f"can't open {what}: {error.strerror}") from error
         self._is_own = bool(path or self._console)
         self._is_regular = bool(path) and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
@@ -101,9 +102,12 @@ class FileSink:
 
 
 def _stdout(console: str | None) -> BinaryIO:
-    """Return standard output, unbuffered if possible."""
+    """Return standard output, unbuffered if possible. Raises OSError if the driver can't write to it any more."""
     if console is not None:
-        return open(Path(console, STDOUT), "wb", buffering=0)
+        # Without O_NONBLOCK the open would wait for a reader for ever, and the driver reads no more after an error.
+        descriptor = os.open(Path(console, STDOUT), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.set_blocking(descriptor, True)
+        return open(descriptor, "wb", buffering=0)
     return getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
 
 

@@ -22,6 +22,7 @@ from tests.dlqadmin.fakes import FakeEngine
 
 CONNECTORS = "/api/v1/connectors"
 JAVA_ROOT = {"version": "4.1.1", "commit": "be816b82d25370ce", "kafka_cluster_id": "k"}
+CLASS = "connector.class"
 SINK = {
     "connector.class": "com.example.JdbcSink",
     "topics": "orders",
@@ -183,6 +184,61 @@ def test_a_masked_value_is_written_back_as_the_stored_one(
     assert entry.detail["changed"] == {"topics": {"before": "orders", "after": "orders,returns"}}
 
 
+VALIDATE = "/api/v1/connector-plugins/com.example.JdbcSink/validate?cluster=legacy"
+
+
+@pytest.mark.parametrize("option", ["mq.connection.name.list", "couchbase.seed.nodes", "phone.home", CLASS])
+def test_a_stored_secret_goes_to_no_address_that_a_person_chose(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine, option: str
+) -> None:
+    """A Java worker connects while it validates, so a validation could send the secret too."""
+    java.add("b", {**SINK, option: "one.example"})
+    opened = as_operator.get(f"{CONNECTORS}/b/config?cluster=legacy").json()["config"]
+    config = {**opened, option: "elsewhere.example"}
+    text = "A stored secret is not sent to another address. Enter the secret again: connection.phrase."
+    body = {"config": config, "opened": opened, "reason": "move", "connector": "b"}
+    for answer in (
+        as_operator.put(f"{CONNECTORS}/b/config?cluster=legacy", body, format="json"),
+        as_operator.post(VALIDATE, body, format="json"),
+    ):
+        assert (answer.status_code, answer.json()["errors"]) == (400, [{"parameter": option, "message": text}])
+    assert "hush" not in str(java.bodies)
+    entered = {"config": {**config, "connection.phrase": "new"}, "connector": "b"}
+    assert as_operator.post(VALIDATE, entered, format="json").status_code == 200
+
+
+def test_a_stored_secret_is_not_sent_to_another_class(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine
+) -> None:
+    java.add("b", SINK)
+    config = as_operator.get(f"{CONNECTORS}/b/config?cluster=legacy").json()["config"]
+    url = "/api/v1/connector-plugins/com.example.HttpSink/validate?cluster=legacy"
+    answer = as_operator.post(url, {"config": config, "connector": "b"}, format="json")
+    assert [error["parameter"] for error in answer.json()["errors"]] == [CLASS]
+    assert "hush" not in str(java.bodies)
+
+
+@pytest.mark.parametrize("option", ["topics", "table.name.format", "tasks.max", "transforms.Route.regex", "batch.size"])
+def test_a_change_of_what_is_no_address_keeps_the_stored_secret(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine, option: str
+) -> None:
+    java.add("b", {**SINK, "batch.size": "5"})
+    config = as_operator.get(f"{CONNECTORS}/b/config?cluster=legacy").json()["config"]
+    body = {"config": {**config, option: "7"}, "connector": "b"}
+    assert as_operator.post(VALIDATE, body, format="json").status_code == 200
+    assert java.bodies[-1]["connection.phrase"] == SINK["connection.phrase"]
+
+
+def test_a_failed_validation_shows_no_stored_secret(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine
+) -> None:
+    java.add("b", SINK)
+    config = as_operator.get(f"{CONNECTORS}/b/config?cluster=legacy").json()["config"]
+    java.respond, java.answer = None, (500, {"message": "can't sign in with hush hush"})
+    answer = as_operator.post(VALIDATE, {"config": config, "connector": "b"}, format="json")
+    assert f"can't sign in with {MASK}" in answer.json()["detail"]
+
+
 def test_values_are_hidden_while_nobody_tells_which_are_secret(
     as_operator: APIClient, engine: FakeEngine, java: FakeEngine
 ) -> None:
@@ -191,6 +247,30 @@ def test_values_are_hidden_while_nobody_tells_which_are_secret(
     config = as_operator.get(f"{CONNECTORS}/b/config?cluster=legacy").json()["config"]
     assert (config["batch.size"], config["connection.phrase"]) == (MASK, MASK)
     assert (config["topics"], config["errors.deadletterqueue.topic.name"]) == ("orders", "orders.dlq")
+
+
+def test_a_cluster_that_answers_no_question_about_a_class_is_not_asked_about_the_next(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine
+) -> None:
+    for number in range(3):
+        java.add(f"b{number}", {**SINK, CLASS: f"com.example.Sink{number}"})
+    java.respond = lambda _: b"no JSON"
+    rows = as_operator.get(CONNECTORS).json()["results"]
+    assert [row["config"]["connection.phrase"] for row in rows] == [MASK] * 3
+    assert java.calls == [("PUT", "/connector-plugins/com.example.Sink0/config/validate")]
+    as_operator.get(CONNECTORS)
+    assert len(java.calls) == 1
+
+
+@pytest.mark.parametrize("body", [{"configs": 5}, {}, 5])
+def test_an_answer_without_definitions_hides_values(
+    as_operator: APIClient, engine: FakeEngine, java: FakeEngine, body: Any
+) -> None:
+    java.add("b", SINK)
+    java.respond = lambda _: body
+    [row] = as_operator.get(CONNECTORS).json()["results"]
+    assert row["config"]["connection.phrase"] == MASK
+    assert as_operator.post(VALIDATE, {"config": {}}, format="json").json()["options"] == []
 
 
 def test_a_message_of_a_java_worker_shows_no_stored_secret(

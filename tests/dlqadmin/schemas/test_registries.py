@@ -171,6 +171,11 @@ def test_an_answer_that_is_no_registrys_is_told_without_its_content(
         assert as_admin.post("/api/v1/registries/local/test").json()["verdict"] == verdict
 
 
+def test_settings_are_shown_without_what_may_be_a_password() -> None:
+    given = registries.RegistrySettings("local", "shop", "http://me:hush@registry", secret="hush", user="hush")
+    assert "hush" not in repr(given)
+
+
 def test_a_registry_that_is_away_is_told(as_admin: APIClient) -> None:
     put(as_admin, url=f"http://{HOST}:{free_ports(1)[0]}")
     answer = as_admin.post("/api/v1/registries/local/test").json()

@@ -10,6 +10,7 @@ import pytest
 from engine.connectors.file.sink import FileSink
 from engine.errors import RecordError, RetriableError
 from engine.record.record import Record
+from engine.standalone.directory import STDOUT
 
 
 def written(path: Path, *values: Any) -> bytes:
@@ -89,6 +90,22 @@ def test_without_a_file_lines_go_to_standard_output(capfdbinary: pytest.CaptureF
     sink.flush()
     sink.stop()
     assert capfdbinary.readouterr().out == b"a line\n"
+
+
+def test_a_standard_output_that_nobody_reads_any_more_is_no_endless_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / STDOUT)
+    sink = FileSink(console=str(tmp_path))
+    with pytest.raises(RetriableError, match="can't open standard output"):
+        sink.start({})
+    reader = os.open(tmp_path / STDOUT, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        sink.start({})
+        assert os.get_blocking(sink._file.fileno())
+        sink.put([Record("t", 0, 0, None, "a line")])
+        sink.stop()
+        assert os.read(reader, 100) == b"a line\n"
+    finally:
+        os.close(reader)
 
 
 def test_a_pipe_that_takes_nothing_now_is_no_busy_loop(tmp_path: Path) -> None:

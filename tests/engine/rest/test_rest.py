@@ -314,6 +314,27 @@ def test_a_worker_that_stands_by_forwards_requests_once(herder: Herder) -> None:
     assert len(sent) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "forwarded"),
+    [
+        ("/connectors/c", "/connectors/c"),
+        ("/connectors/a%3Fb", "/connectors/a%3Fb"),
+        ("/connectors/a%23b", "/connectors/a%23b"),
+        ("/connectors/a%20%C3%A4", "/connectors/a%20%C3%A4"),
+        ("/connectors/a%2Fpause", "/connectors/a/pause"),  # the API reads both alike
+    ],
+)
+def test_a_forwarded_request_has_the_name_that_was_asked_for(herder: Herder, path: str, forwarded: str) -> None:
+    sent: list[bytes] = []
+
+    def leader(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.url.raw_path)
+        return httpx2.Response(204)
+
+    standing_by(herder, leader).request("PUT" if path.endswith("pause") else "DELETE", path)
+    assert sent == [f"{forwarded}?forward=false".encode()]
+
+
 def test_a_worker_that_stands_by_answers_itself_what_is_no_matter_of_the_leader(
     client: TestClient, herder: Herder
 ) -> None:

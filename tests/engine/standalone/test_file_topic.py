@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.errors import ConfigError, FatalError
@@ -125,6 +126,26 @@ def test_a_line_that_was_cut_off_is_left_out_and_damages_no_later_one(path: Path
         file.write(b'{"key":"a","val')
     write(path, (b"a", b"2"))
     assert read_all(path) == [(b"a", b"1"), (b"a", b"2")]
+
+
+@pytest.mark.parametrize("cut", [b'{"key":"a","val', b"x" * 200_000])
+def test_the_end_is_before_a_line_that_was_cut_off(path: Path, source: FileTopicReader, cut: bytes) -> None:
+    """A reader waits for the end, and nobody may ever write again."""
+    write(path, (b"a", b"1"))
+    with path.open("ab") as file:
+        file.write(cut)
+    assert read(source) == [(b"a", b"1")]
+    assert source.end_offsets([AT]) == source.positions()
+
+
+def test_a_file_is_compacted_at_any_offset(path: Path) -> None:
+    """The header's length must not follow the digits of a shift that follows from the length."""
+    for shift in range(900, 1010):
+        path.write_bytes(msgspec.json.encode(file_topic.FileHeader(shift=shift)) + b"\n")
+        write(path, (b"a", b"1"), compact_bytes=0)
+        with reading(path) as reader:
+            assert read(reader) == [(b"a", b"1")]
+            assert reader.positions() == reader.end_offsets([AT])
 
 
 def test_a_transaction_is_written_by_its_commit_or_not_at_all(path: Path) -> None:
