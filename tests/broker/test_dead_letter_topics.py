@@ -83,6 +83,7 @@ def test_candidates_beyond_the_limit_are_looked_into_in_the_next_runs(
     settings.CACHES = {**settings.CACHES, "shared": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     settings.DLQ_TOPIC_CANDIDATES = [rf"{name}-errors-[abc]"]
     create(broker, [f"{name}-errors-{letter}" for letter in "abc"])
+    write(broker, f"{name}-errors-a", [plain(0, b"GET /orders 500")])
     for dead in (f"{name}-errors-b", f"{name}-errors-c"):
         write(broker, dead, [letters.CLOUD_STREAM])
     found = [add_recognised(timezone.now()) for _ in range(4)]
