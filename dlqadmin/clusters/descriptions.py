@@ -20,6 +20,7 @@ from dlqadmin.clusters.documents import (
     SaslDocument,
     TlsDocument,
     TopicProgress,
+    TopicReading,
 )
 from dlqadmin.clusters.index_progress import TopicIndexProgress
 from dlqadmin.deadletters.index import decoded_values
@@ -43,15 +44,14 @@ def index(now: datetime) -> IndexProgress:
     lag = index_lag(now, broker)
     followed = followed_topics()
     waiting = decoded_values.backlog()
+    progress = index_progress.progress(lag, broker, followed)
+    readings = topic_dialects.readings([row.topic for row in progress])
     return IndexProgress(
         reachable=broker.reachable,
         patterns=list(settings.DLQ_TOPICS),
         rules=topic_rules.rules(),
         start="earliest",
-        topics=[
-            _progress(row, followed.matching_pattern(row.topic))
-            for row in index_progress.progress(lag, broker, followed)
-        ],
+        topics=[_progress(row, followed.matching_pattern(row.topic), readings.get(row.topic)) for row in progress],
         lookalikes=index_progress.unfollowed_topics(broker, followed),
         text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
         undecoded=waiting.values,
@@ -116,7 +116,7 @@ def _certificate(one: Certificate) -> CertificateDocument:
     return CertificateDocument(subject=one.subject, issuer=one.issuer, expires=iso(one.expires))
 
 
-def _progress(row: TopicIndexProgress, pattern: str | None) -> TopicProgress:
+def _progress(row: TopicIndexProgress, pattern: str | None, reading: TopicReading | None) -> TopicProgress:
     return TopicProgress(
         topic=row.topic,
         pattern=pattern,
@@ -127,5 +127,5 @@ def _progress(row: TopicIndexProgress, pattern: str | None) -> TopicProgress:
         seconds_behind=round(row.seconds, 1),
         rate=None if row.rate is None else round(row.rate, 1),
         eta_s=None if row.eta_s is None else round(row.eta_s, 1),
-        reading=topic_dialects.reading(row.topic),
+        reading=reading,
     )

@@ -9,7 +9,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from dlqadmin.broker import internal_topics, topics
-from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics, follows
 from dlqadmin.deadletters.search.histogram import MS, bucket_ms
 from dlqadmin.rest.times import from_ms, iso
 from dlqadmin.topics.documents import TopicDetail, TopicList, TopicPartitionRange, TopicRates, TopicRow
@@ -34,7 +34,8 @@ def topic_list(text: str) -> TopicList:
         begins, ends = topics.begins(places), topics.ends(places)
         for place, end in ends.items():
             kept[place[0]] = kept.get(place[0], 0) + max(0, end - begins.get(place, end))
-    return TopicList(results=[_row(name, there[name], kept.get(name)) for name in shown], count=len(names))
+    followed = followed_topics()  # once, because it queries the database
+    return TopicList(results=[_row(name, there[name], kept.get(name), followed) for name in shown], count=len(names))
 
 
 def topic_detail(name: str) -> TopicDetail:
@@ -74,12 +75,12 @@ def topic_rates(name: str, start: datetime, end: datetime) -> TopicRates:
     return TopicRates(start=iso(from_ms(first)), to=iso(end), bucket_ms=width, points=points, total=sum(points))
 
 
-def _row(name: str, partitions: int, offsets: int | None) -> TopicRow:
+def _row(name: str, partitions: int, offsets: int | None, followed: FollowedTopics) -> TopicRow:
     internal = internal_topics.by_name(name)
     return TopicRow(
         name=name,
         partitions=partitions,
         offsets=offsets,
-        is_dead_letter_topic=follows(name),
+        is_dead_letter_topic=followed.follows(name),
         internal=internal.why if internal else None,
     )

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.broker.consumer import GroupConsumer
+from dlqadmin.deadletters.index import candidate_topics
 from dlqadmin.deadletters.index.candidate_topics import add_recognised
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import TopicRule
@@ -73,3 +74,17 @@ def test_a_candidate_is_indexed_once_most_of_its_newest_records_are_dead_letters
     assert [topic for topic in add_recognised(timezone.now()) if name in topic] == []
     TopicRule.objects.update(is_excluded=True)
     assert [topic for topic in add_recognised(timezone.now()) if name in topic] == []
+
+
+def test_candidates_beyond_the_limit_are_looked_into_in_the_next_runs(
+    broker: str, name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidate_topics, "MOST_TOPICS", 1)
+    settings.CACHES = {**settings.CACHES, "shared": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    settings.DLQ_TOPIC_CANDIDATES = [rf"{name}-errors-[abc]"]
+    create(broker, [f"{name}-errors-{letter}" for letter in "abc"])
+    write(broker, f"{name}-errors-a", [plain(0, b"GET /orders 500")])
+    for dead in (f"{name}-errors-b", f"{name}-errors-c"):
+        write(broker, dead, [letters.CLOUD_STREAM])
+    found = [add_recognised(timezone.now()) for _ in range(4)]
+    assert found == [[], [f"{name}-errors-b"], [f"{name}-errors-c"], []]

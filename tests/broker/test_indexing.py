@@ -16,11 +16,14 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 from django.core.management import call_command
+from django.utils import timezone
 
 from demo.broker import LocalBroker
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.index.consumer import follow
+from dlqadmin.deadletters.index.consumer import Indexer, follow
+from dlqadmin.deadletters.index.followed_topics import followed_topics
+from dlqadmin.deadletters.index.retention import prune
 from dlqadmin.deadletters.models import (
     CountDay,
     DeadLetter,
@@ -52,8 +55,10 @@ class Topics:
         settings.CLUSTER = "local"
         self._producer = Producer({"bootstrap.servers": servers, "log_level": 0, "message.max.bytes": 12_000_000})
         self.admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-        made = self.admin.create_topics([NewTopic(self.origin, 1, 1), NewTopic(self.dead, 3, 1)])
-        for future in made.values():
+        self.create([NewTopic(self.origin, 1, 1), NewTopic(self.dead, 3, 1)])
+
+    def create(self, wanted: list[NewTopic]) -> None:
+        for future in self.admin.create_topics(wanted).values():
             future.result(20)
 
     def send(self, topic: str, value: bytes | None, key: bytes | None = None, **more: Any) -> None:
@@ -182,8 +187,7 @@ class Acts(threading.Event):
 
 def test_an_indexer_follows_the_rules_of_administrators_while_it_runs(topics: Topics) -> None:
     odd = topics.dead.removesuffix(".dlq") + ".parked"  # matches no pattern
-    for made in topics.admin.create_topics([NewTopic(odd, 1, 1)]).values():
-        made.result(20)
+    topics.create([NewTopic(odd, 1, 1)])
 
     def rule(topic: str, is_excluded: bool) -> None:
         TopicRule.objects.create(cluster="local", topic=topic, is_excluded=is_excluded, actor="admin", reason="r")
@@ -257,3 +261,27 @@ def test_a_topic_that_is_read_again_has_every_dead_letter_once(
     assert not before & set(DeadLetter.objects.values_list("pk", flat=True))
     assert (DeadLetter.objects.count(), sum(CountDay.objects.values_list("n", flat=True))) == (5, 5)
     assert topics.index() == 0
+
+
+def test_the_first_batch_of_a_recreated_topic_is_indexed_after_retention_deleted_its_predecessor(
+    topics: Topics, settings: Any
+) -> None:
+    settings.RETENTION_DAYS = 30
+    letter = {"headers": CONNECT, "timestamp": 1}  # Kafka Connect copies the time of the failed record
+    for number in range(3):
+        topics.send(topics.dead, b"former %d" % number, b"k", **letter)
+    assert topics.index() == 3
+    assert prune(timezone.now()) == 3
+    topics.admin.delete_topics([topics.dead])[topics.dead].result(20)
+    topics.create([NewTopic(topics.dead, 3, 1)])
+    topics.send(topics.dead, b"new", b"k", **letter)
+    with GroupConsumer(topics.group, [topics.dead]) as consumer:
+        # Not `run`: it may store the ends before the first records come.
+        indexer = Indexer(consumer, topics.group, "local", followed_topics())
+        until = time.monotonic() + 60
+        while not (items := indexer.read().items) and time.monotonic() < until:
+            pass
+        assert indexer.index(items) == 1
+    # A group without committed offsets reads the topic again. The deleted letter stays deleted.
+    assert prune(timezone.now()) == 1
+    assert follow(threading.Event(), f"{topics.group}-again", once=True) == 0

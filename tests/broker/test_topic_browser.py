@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -172,6 +175,22 @@ def test_the_list_names_every_topic_with_what_kafka_keeps_of_it(topic: str, as_v
     ranges = as_viewer.get(f"/api/v1/topics/{topic}").json()["partitions"]
     assert ranges == [{"partition": p, "begin": 0, "end": 10} for p in (0, 1)]
     assert as_viewer.get("/api/v1/topics/nowhere").status_code == 404
+
+
+def test_the_list_reads_the_rules_about_topics_once(topic: str, broker: str, as_viewer: APIClient) -> None:
+    admin = AdminClient({"bootstrap.servers": broker})
+    for future in admin.create_topics([NewTopic(f"{topic}.{n}", 1, 1) for n in range(2)]).values():
+        future.result(20)
+
+    def count() -> Any:
+        return as_viewer.get("/api/v1/topics", {"text": topic}).json()["count"]
+
+    deadline = time.monotonic() + 20
+    while count() < 3 and time.monotonic() < deadline:  # the broker may learn of a topic after its creation
+        pass
+    with CaptureQueriesContext(connection) as seen:
+        assert count() == 3
+    assert sum("topicrule" in row["sql"] for row in seen) == 1
 
 
 def test_rates_are_counted_by_the_times_of_the_records(topic: str, as_viewer: APIClient) -> None:

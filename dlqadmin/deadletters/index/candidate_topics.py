@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import logging
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
 from django.conf import settings
+from django.core.cache import caches
 from django.db import transaction
+from redis.exceptions import RedisError
 
 from dlqadmin.audit.entries import record
 from dlqadmin.broker import internal_topics, topics
@@ -27,7 +30,7 @@ ACTOR = "indexer"
 ADDED = "add topic"  # in the audit trail
 NEWEST = 20  # records of each topic
 LEAST_SHARE = 0.5  # of them that a dialect must read
-MOST_TOPICS = 50  # looked into at once
+MOST_TOPICS = 50  # looked into in one run
 RETRY_TOPIC = re.compile(r".*[._-]retry([._-].*)?", re.IGNORECASE)
 
 log = logging.getLogger(__name__)
@@ -55,10 +58,11 @@ class Sample(msgspec.Struct, frozen=True):
 def add_recognised(now: datetime) -> list[str]:
     """Add the candidates whose newest records are dead letters to the index; return their names.
 
+    Look into MOST_TOPICS candidates. The next call continues with the candidates after them.
     A topic about which a rule exists is left alone, so an administrator's decision stays. Raises BrokerUnavailable.
     """
     there = topics.cluster().topics
-    names = candidates(there, followed_topics())[:MOST_TOPICS]
+    names = _next_names(candidates(there, followed_topics()))
     internal = internal_topics.find_now(names) if names else {}
     added = []
     for name in names:
@@ -89,6 +93,12 @@ def candidates(there: Iterable[str], followed: FollowedTopics) -> list[str]:
     )
 
 
+def window(names: Sequence[str], last: str, count: int) -> list[str]:
+    """Return `count` of these sorted names: those after `last`, then those from the start. Pure."""
+    after = bisect_right(names, last)
+    return [*names[after:], *names[:after]][:count]
+
+
 def sample_of(records: Iterable[RawRecord]) -> Sample:
     """Return how many of these records a dialect reads."""
     count: dict[str, int] = {}
@@ -111,6 +121,18 @@ def newest_records(topic: str, partitions: int, count: int) -> Sequence[RawRecor
     for place in held[:count]:
         start = max(begins[place], ends[place] - each)
         found += topics.read_range(*place, start, each)
+    return found
+
+
+def _next_names(names: Sequence[str]) -> list[str]:
+    """Return the names of this run, and store the last one. Without the cache, start with the first name."""
+    key, cache = f"candidate_topics:{settings.CLUSTER}:last", caches["shared"]
+    try:
+        found = window(names, cache.get(key) or "", MOST_TOPICS)
+        # Stored before the topics are read: a topic whose records kill the worker must not hold up those after it.
+        cache.set(key, found[-1] if found else "", timeout=None)
+    except (RedisError, OSError):
+        return window(names, "", MOST_TOPICS)
     return found
 
 

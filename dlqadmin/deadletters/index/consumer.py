@@ -22,7 +22,7 @@ from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
-from dlqadmin.deadletters.index.writer import note_ends, write
+from dlqadmin.deadletters.index.writer import note_ends, stored_positions, write
 
 GROUP = "dlqadmin-index"
 FIRST_BATCH, MOST = 500, 5000  # records
@@ -136,6 +136,7 @@ class Indexer:
         """Index a batch, then commit its offsets. The order ensures that no record is lost."""
         if not items:
             return 0
+        self._note_recreated(items)
         # A crash between the two repeats the batch, and `write` skips the coordinates that are indexed.
         fresh = write(items, self._cluster, timezone.now())
         offsets: dict[tuple[str, int], int] = {}
@@ -163,6 +164,23 @@ class Indexer:
             positions[where] = committed.get(where, begins.get(where, 0))
         note_ends(self._cluster, positions, ends, asked)
         return sum(max(0, end - positions[where]) for where, end in ends.items())
+
+    def _note_recreated(self, items: Sequence[ParsedMessage]) -> None:
+        """Lower the stored positions of recreated topics to the start of this batch.
+
+        `write` takes a letter below the position for one that retention deleted, if it does not know its age.
+        """
+        starts: dict[tuple[str, int], int] = {}
+        for item in items:
+            where = (item.message.topic, item.message.partition)
+            starts[where] = min(starts.get(where, item.message.offset), item.message.offset)
+        stored = stored_positions(self._cluster, starts)
+        back = {where: start for where, start in starts.items() if start < stored.get(where, 0)}
+        # A consumer also goes back in the same topic, after Kafka deleted its offsets. Only a topic that ends before
+        # the position was recreated.
+        if back:
+            asked = timezone.now()
+            note_ends(self._cluster, back, topics.ends(list(back)), asked)
 
     def _write_text(self, coming: Future[PolledBatch]) -> None:
         """Write search text until the next batch has arrived."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dlqadmin.deadletters.group_states import HOUR
@@ -20,7 +20,7 @@ from dlqadmin.deadletters.index.group_links import lock_links
 from dlqadmin.deadletters.index.group_titles import title
 from dlqadmin.deadletters.index.mutes import unmute
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
-from dlqadmin.deadletters.index.retention import horizon, is_forgotten
+from dlqadmin.deadletters.index.retention import is_forgotten
 from dlqadmin.deadletters.models import (
     CountDay,
     CountHour,
@@ -90,6 +90,12 @@ def note_ends(
             row.save(update_fields=["position", "end_offset", "updated_at"])
 
 
+def stored_positions(cluster: str, wanted: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """Return the indexed positions of these partitions, without those that have none."""
+    rows = _rows(cluster, wanted).values_list("topic", "partition", "position")
+    return {(topic, number): position for topic, number, position in rows if (topic, number) in wanted}
+
+
 def lock_positions(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> dict[tuple[str, int], int]:
     """Lock the partitions of the batch until the commit; return their indexed positions."""
     wanted = {(item.message.topic, item.message.partition) for item in batch}
@@ -108,10 +114,7 @@ def _lock_rows(
 
     Missing rows are created in that order too, so two writers cannot deadlock.
     """
-    partitions = Q(
-        cluster=cluster, topic__in={topic for topic, _ in wanted}, partition__in={number for _, number in wanted}
-    )
-    existing = IndexPosition.objects.filter(partitions)
+    existing = _rows(cluster, wanted)
     if missing := set(wanted) - set(existing.values_list("topic", "partition")):
         made = [IndexPosition(cluster=cluster, topic=at, partition=n, updated_at=now) for at, n in sorted(missing)]
         IndexPosition.objects.bulk_create(made, ignore_conflicts=True)
@@ -120,20 +123,29 @@ def _lock_rows(
     return {(row.topic, row.partition): row for row in rows}
 
 
+def _rows(cluster: str, wanted: Collection[tuple[str, int]]) -> QuerySet[IndexPosition]:
+    """Return the rows of these topics and partition numbers. There may be more rows than wanted."""
+    topics, numbers = {topic for topic, _ in wanted}, {number for _, number in wanted}
+    return IndexPosition.objects.filter(cluster=cluster, topic__in=topics, partition__in=numbers)
+
+
 def _was_forgotten(
     item: ParsedMessage, positions: Mapping[tuple[str, int], int], removed: RemovedRows, now: datetime
 ) -> bool:
     """Return whether it was indexed and counted before, and is too old to be indexed again.
 
-    If only the time of indexing is known, the age of a removed row is unknown. Then its absence tells that it was
-    too old; an existing row is never written again.
+    An existing row is never written again.
     """
     topic, partition, offset = coordinates(item)
     if offset >= positions[topic, partition]:
         return False
-    if item.time_source == TimeSource.INDEX:
-        return horizon(now) is not None and coordinates(item) not in removed.places
-    return is_forgotten(item.failed_at, now)
+    if item.time_source != TimeSource.INDEX:
+        return is_forgotten(item.failed_at, now)
+    # Its row's time is unknown now, but the record was written before that time. If the record is younger than the
+    # horizon, so was the row, and retention did not delete it: the topic was recreated. An older record counts as
+    # deleted. `Indexer.index` moves the position of a recreated topic back first, so such a record gets here only if
+    # the new topic is already longer than its predecessor was.
+    return coordinates(item) not in removed.places and is_forgotten(moment(item.message.timestamp) or EPOCH, now)
 
 
 def _update_counters(hours: Mapping[letter_rows.Cell, int]) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, Protocol, get_args
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from dlqadmin.broker import retention
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.retention import TopicRetention
-from dlqadmin.deadletters.index.origin_topics import refusal_by_name
+from dlqadmin.deadletters.index.origin_topics import refusals_by_name
 from dlqadmin.deadletters.models import CountDay, DeadLetter, Fingerprint, GroupStatus, IndexPosition
 from dlqadmin.deadletters.search.counters import cells
 from dlqadmin.deadletters.search.filters import Filters
@@ -92,7 +93,7 @@ def of_letter(
 
     The second one is None if the origin is not in Kafka.
     """
-    own, origin = _letter_coordinates(row), _origin_coordinates(row)
+    own, origin = _letter_coordinates(row), next(iter(_origin_coordinates([row])), None)
     facts = _fetch_facts([own, origin] if origin else [own], broker)
     return clock(own, facts, now), clock(origin, facts, now) if origin else None
 
@@ -105,10 +106,7 @@ def of_group(pk: int, now: datetime, broker: RetentionQueries = retention, limit
     ids = list(Fingerprint.objects.filter(group_id=pk).values_list("pk", flat=True))
     rows = list(_possibly_retained(ids, now, broker).order_by("failed_at", "pk")[: limit + 1])
     complete, rows = len(rows) <= limit, rows[:limit]
-    own, origins = (
-        [_letter_coordinates(row) for row in rows],
-        [place for row in rows if (place := _origin_coordinates(row))],
-    )
+    own, origins = [_letter_coordinates(row) for row in rows], _origin_coordinates(rows)
     facts = _fetch_facts([*own, *origins], broker)
     return GroupClocks([clock(one, facts, now) for one in own], [clock(one, facts, now) for one in origins], complete)
 
@@ -119,16 +117,17 @@ def expiring_soon(now: datetime, broker: RetentionQueries = retention) -> list[E
     Only time-based retention is considered. The numbers come from the counters of unresolved groups. The list
     is empty while Kafka is unavailable.
     """
-    found = []
+    by_retention: dict[int, list[str]] = {}
     for topic, kept in _retained_topics(broker).items():
-        if _why_unknown(kept) or not _is_time_bound(kept):
-            continue
-        start = now - timedelta(milliseconds=kept.ms)
-        count = _count_unresolved(Filters(start, start + SOON, include={"topic": (topic,)}))
-        first = DeadLetter.objects.filter(topic=topic, failed_at__gte=start).order_by("failed_at", "pk").first()
-        if count and first:
-            leaves = first.failed_at + timedelta(milliseconds=kept.ms)
-            found.append(ExpiringTopic(topic, count, leaves, kept.ms))
+        if not _why_unknown(kept) and _is_time_bound(kept):
+            by_retention.setdefault(kept.ms, []).append(topic)
+    found = []
+    for keeps_ms, topics in by_retention.items():  # few: most topics have the cluster's default
+        keeps = timedelta(milliseconds=keeps_ms)
+        start = now - keeps
+        counts = _count_unresolved(Filters(start, start + SOON, include={"topic": tuple(topics)}))
+        firsts = _first_failures(counts, start) if counts else {}
+        found += [ExpiringTopic(topic, counts[topic], at + keeps, keeps_ms) for topic, at in firsts.items()]
     return sorted(found, key=lambda row: row.first)
 
 
@@ -170,12 +169,16 @@ def _letter_coordinates(row: DeadLetter) -> TimedCoordinates:
     return TimedCoordinates(row.topic, row.partition, row.offset, row.failed_at)
 
 
-def _origin_coordinates(row: DeadLetter) -> TimedCoordinates | None:
-    if not row.origin_topic or row.origin_partition is None or row.origin_offset is None:
-        return None
-    if refusal_by_name(row.topic, row.origin_topic):  # its offsets must not be shown to everybody either
-        return None
-    return TimedCoordinates(row.origin_topic, row.origin_partition, row.origin_offset, row.origin_timestamp)
+def _origin_coordinates(rows: Iterable[DeadLetter]) -> list[TimedCoordinates]:
+    """Return the places of the origins, without those that are unknown or that may not be read."""
+    known = [
+        (row, TimedCoordinates(row.origin_topic, row.origin_partition, row.origin_offset, row.origin_timestamp))
+        for row in rows
+        if row.origin_topic and row.origin_partition is not None and row.origin_offset is not None
+    ]
+    refused = refusals_by_name((row.topic, row.origin_topic) for row, _ in known)
+    # The offsets of an origin that may not be read must not be shown to everybody either.
+    return [place for row, place in known if not refused[row.topic, row.origin_topic]]
 
 
 def _fetch_facts(places: Sequence[TimedCoordinates], broker: RetentionQueries) -> RetentionFacts | None:
@@ -216,8 +219,22 @@ def _retained_topics(broker: RetentionQueries) -> Mapping[str, TopicRetention]:
         return {}
 
 
-def _count_unresolved(filters: Filters) -> int:
+def _count_unresolved(filters: Filters) -> Counter[str]:
+    """Count the dead letters of unresolved groups by topic."""
     counts = cells(filters)
     ids = {cell.fingerprint for cell in counts}
     open_ids = set(Fingerprint.objects.filter(pk__in=ids, group__status=GroupStatus.OPEN).values_list("pk", flat=True))
-    return sum(n for cell, n in counts.items() if cell.fingerprint in open_ids)
+    by_topic: Counter[str] = Counter()
+    for cell, n in counts.items():
+        if cell.fingerprint in open_ids:
+            by_topic[cell.topic] += n
+    return by_topic
+
+
+def _first_failures(topics: Iterable[str], start: datetime) -> dict[str, datetime]:
+    """Return when the first dead letter since `start` failed in each topic that has one."""
+    own = DeadLetter.objects.filter(cluster=OuterRef("cluster"), topic=OuterRef("topic"), failed_at__gte=start)
+    first = Subquery(own.order_by("failed_at", "pk").values("failed_at")[:1])
+    positions = IndexPosition.objects.filter(cluster=settings.CLUSTER, topic__in=list(topics))
+    rows = positions.annotate(first=first).values_list("topic", "first").distinct()
+    return {topic: at for topic, at in rows if at is not None}

@@ -3,14 +3,18 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from msgspec.structs import replace
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.clusters import topic_dialects
+from dlqadmin.clusters.documents import TopicReading
 from dlqadmin.deadletters.models import TopicRule
 from tests.dlqadmin.conftest import person, signed_in, token_of
-from tests.dlqadmin.deadletters.letters import index, letter, plain
+from tests.dlqadmin.deadletters.letters import NOW_MS, index, letter, plain
 
 SECRET = "hunter2-is-no-password"
 OWN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "dash", "sasl.password": SECRET}
@@ -99,6 +103,35 @@ def test_each_topic_tells_the_dialect_that_won_and_how_many_are_unreadable(as_op
     assert {row["topic"]: row["reading"] for row in rows} == {
         "foreign.dlq": {"dialect": "Unreadable", "of": 1, "unreadable": 1},
         "usgs.earthquakes.dlq": {"dialect": "Kafka Connect", "of": 3, "unreadable": 1},
+    }
+
+
+@pytest.mark.sql
+def test_many_topics_need_no_more_queries_than_one(as_operator: APIClient) -> None:
+    counts = []
+    for first, topics in ((0, 1), (1, 120)):
+        index([letter(n, topic=f"{topic}.dlq") for topic in range(first, topics) for n in range(2)])
+        cache.clear()
+        with CaptureQueriesContext(connection) as seen:
+            rows = as_operator.get("/api/v1/clusters").json()["index"]["topics"]
+        counts.append(len(seen))
+        assert [row["reading"]["of"] for row in rows] == [2] * topics
+    assert counts[1] - counts[0] == 1  # two batches of topics
+    with CaptureQueriesContext(connection) as seen:
+        as_operator.get("/api/v1/clusters")
+    assert not [row["sql"] for row in seen if '"dialect"' in row["sql"]]
+
+
+@pytest.mark.sql
+@pytest.mark.django_db
+def test_only_the_newest_letters_of_each_topic_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_dialects, "NEWEST", 2)
+    index([letter(n, at_ms=NOW_MS + n) for n in range(3)])
+    index([replace(letter(3, at_ms=NOW_MS + 3), headers=())])
+    index([letter(n, topic="b.dlq") for n in range(3)])
+    assert topic_dialects.readings(["usgs.earthquakes.dlq", "b.dlq", "none.dlq"]) == {
+        "usgs.earthquakes.dlq": TopicReading(dialect="Kafka Connect", of=2, unreadable=1),
+        "b.dlq": TopicReading(dialect="Kafka Connect", of=2, unreadable=0),
     }
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlqadmin.deadletters.index.candidate_topics import Sample, candidates, sample_of
+from dlqadmin.deadletters.index.candidate_topics import Sample, candidates, sample_of, window
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics
 from dlqadmin.settings.topic_names import DEAD_LETTER_TOPICS
 from tests.dlqadmin.deadletters.letters import letter, plain
@@ -66,6 +66,22 @@ def test_retry_topics_internal_topics_and_indexed_ones_are_no_candidates(topic: 
 def test_a_topic_about_which_somebody_decided_is_no_candidate() -> None:
     ruled = FollowedTopics((), frozenset({"orders-errors"}), frozenset({"mail-errors"}))
     assert candidates(["orders-errors", "mail-errors", "errors"], ruled) == ["errors"]
+
+
+@pytest.mark.parametrize(
+    ("last", "found"), [("", "abc"), ("c", "dea"), ("bb", "cde"), ("e", "abc"), ("gone", "abc"), ("Z", "abc")]
+)
+def test_a_run_continues_after_the_last_name_and_then_from_the_start(last: str, found: str) -> None:
+    assert window([*"abcde"], last, 3) == [*found]
+
+
+def test_every_candidate_is_looked_into_after_a_few_runs() -> None:
+    names, last, seen = sorted(f"errors.{n}" for n in range(120)), "", set[str]()
+    for _ in range(3):
+        run = window(names, last, 50)
+        last, seen = run[-1], seen | {*run}
+    assert seen == {*names}
+    assert (window(names[:9], last, 50), window([], last, 50)) == (names[:9], [])
 
 
 def test_most_of_the_newest_records_must_be_dead_letters() -> None:

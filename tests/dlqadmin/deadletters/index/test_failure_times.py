@@ -12,7 +12,7 @@ from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.retention import prune
 from dlqadmin.deadletters.models import DeadLetter, TimeSource
 from engine.record.record import RawRecord
-from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter
+from tests.dlqadmin.deadletters.letters import HOUR_MS, NOW, NOW_MS, index, index_one, letter
 from tests.engine.dialects import foreign_letters as letters
 from tests.engine.dialects.foreign_letters import WRITTEN_MS
 
@@ -71,3 +71,21 @@ def test_what_retention_deleted_does_not_come_back_as_fresh(settings: Any, days:
     index([COPYING], LATER)
     reindex.rewrite([parse_message(COPYING, LATER)], "local", LATER)
     assert DeadLetter.objects.count() == left
+
+
+@pytest.mark.django_db
+def test_a_young_record_below_the_position_is_of_a_recreated_topic(settings: Any) -> None:
+    settings.RETENTION_DAYS = 30
+    index([COPYING])
+    prune(NOW + timedelta(seconds=1))
+    young = replace(COPYING, timestamp=NOW_MS - HOUR_MS)
+    assert [index([replace(young, offset=offset)], LATER) for offset in (0, 1, 0)] == [1, 1, 0]
+
+
+@pytest.mark.django_db
+def test_a_letter_without_any_time_is_not_indexed_twice(settings: Any) -> None:
+    settings.RETENTION_DAYS = 30
+    timeless = replace(COPYING, timestamp=-1)
+    index([timeless])
+    prune(NOW + timedelta(seconds=1))
+    assert index([timeless], LATER) == 0

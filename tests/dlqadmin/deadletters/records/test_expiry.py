@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from dlqadmin.broker.messages import BrokerUnavailable
@@ -112,6 +114,41 @@ def test_topics_that_may_lose_unresolved_records_within_three_hours_are_named() 
     assert expiry.expiring_soon(NOW, broker) == [ExpiringTopic(DLQ, 2, NOW + timedelta(hours=1), 7 * DAY_MS)]
     Group.objects.filter(title__contains="nst").update(status=GroupStatus.RESOLVED)
     assert [row.records for row in expiry.expiring_soon(NOW, broker)] == [1]
+
+
+@pytest.mark.django_db
+def test_many_expiring_topics_need_no_more_queries_than_one() -> None:
+    counts = []
+    for first, topics in ((0, 1), (1, 20)):
+        at_ms = NOW_MS - 7 * DAY_MS + HOUR_MS
+        index([letter(0, at_ms=at_ms, topic=f"{topic}.dlq") for topic in range(first, topics)])
+        broker = FakeBroker(**dict.fromkeys((f"{topic}.dlq" for topic in range(topics)), WEEK))
+        with CaptureQueriesContext(connection) as seen:
+            assert len(expiry.expiring_soon(NOW, broker)) == topics
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.django_db
+def test_topics_of_different_retention_have_their_own_times() -> None:
+    day = TopicRetention(frozenset({"delete"}), DAY_MS, -1)
+    index([letter(0, at_ms=NOW_MS - DAY_MS + HOUR_MS, topic=topic) for topic in ("day.dlq", "week.dlq")])
+    index([letter(1, at_ms=NOW_MS - 7 * DAY_MS + 2 * HOUR_MS, topic="week.dlq")])
+    assert expiry.expiring_soon(NOW, FakeBroker(**{"day.dlq": day, "week.dlq": WEEK})) == [
+        ExpiringTopic("day.dlq", 1, NOW + timedelta(hours=1), DAY_MS),
+        ExpiringTopic("week.dlq", 1, NOW + timedelta(hours=2), 7 * DAY_MS),
+    ]
+
+
+@pytest.mark.django_db
+def test_the_clocks_of_many_dead_letters_need_no_more_queries_than_those_of_one() -> None:
+    index([letter(offset) for offset in range(9)])
+    group, broker, counts = Group.objects.get().pk, FakeBroker(**{DLQ: WEEK, ORIGIN: WEEK}), []
+    for limit in (1, 9):
+        with CaptureQueriesContext(connection) as seen:
+            assert len(expiry.of_group(group, NOW, broker, limit).origins) == limit
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.django_db
