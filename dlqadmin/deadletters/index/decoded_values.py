@@ -37,8 +37,13 @@ class DecodingBacklog(msgspec.Struct, frozen=True):
 
 
 def has_backlog() -> bool:
-    """Return whether some values are not decoded yet. Without a registry none will be."""
-    return QueuedDecoding.objects.exists() and registry_of(settings.CLUSTER) is not None
+    """Return whether some values are not decoded yet, and a registry could decode them."""
+    return has_undecoded() and registry_of(settings.CLUSTER) is not None
+
+
+def has_undecoded() -> bool:
+    """Return whether some values are not decoded yet. Without a registry they wait for one."""
+    return QueuedDecoding.objects.exists()
 
 
 def backlog() -> DecodingBacklog:

@@ -57,7 +57,7 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
     check_address(params)
     filters, watermark = parse_filters(params, reader_of(actor), probing=True), complete_up_to()
     # Read before the queue of words: one transaction takes a value from this queue and puts its words in the other.
-    decoding = filters.worded and decoded_values.has_backlog()
+    decoding = filters.worded and decoded_values.has_undecoded()
     _check_words(filters)
     if filters.probed or decoding or filters.names & CHANGING:
         ids = _probed(filters) if filters.probed else _present(filters, watermark)
