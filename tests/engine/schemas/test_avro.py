@@ -234,6 +234,6 @@ def test_a_schema_refers_to_types_of_other_schemas() -> None:
 
 @pytest.mark.parametrize("given", ["0e999999999", "1e999999999", "1e-999999999", "1" * 5000])
 def test_a_decimal_of_too_many_digits_is_refused_before_it_is_written_out(given: str) -> None:
-    node = parse({"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2})
+    decimal = node({"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2})
     with pytest.raises(InvalidValue, match="has more than 10 digits"):
-        avro_writer.write(node, given)
+        avro_writer.write(decimal, given)
