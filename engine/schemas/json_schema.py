@@ -16,7 +16,7 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7, lookup_recursive_ref
 
-from engine.schemas.problems import InvalidValue, UnusableSchema, ValueProblem
+from engine.schemas.problems import InvalidValue, SchemaTimeout, UnusableSchema, ValueProblem
 
 MAX_PROBLEMS = 100
 PATTERN_S = 0.5  # a pattern and a value together can take any time
@@ -47,7 +47,9 @@ class JsonSchema:
                 (name, Resource.from_contents(json.loads(one), default_specification=DRAFT7))
                 for name, one in references.items()
             )
-        except (*_BROKEN, RecursionError, TimeoutError) as error:
+        except TimeoutError as error:
+            raise SchemaTimeout(f"the JSON Schema can't be checked: {error}") from None
+        except (*_BROKEN, RecursionError) as error:
             raise UnusableSchema(f"the JSON Schema is invalid: {error}") from None
         if problem is not None:
             raise UnusableSchema(f"the JSON Schema is invalid: {problem.message[:300]}")
