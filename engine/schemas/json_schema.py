@@ -26,6 +26,7 @@ MAX_LEVELS = 150  # of keywords: a RecursionError within jsonschema's compiled p
 # The errors of jsonschema for schemas that no meta-schema checked: those of references and of unknown keywords.
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, UnknownType, regex.error)
 
+_Places = set[Any]  # names of members, or indexes of items
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
@@ -137,41 +138,50 @@ def _pattern_properties(validator: Any, patterns: Mapping[str, Any], instance: A
 
 def _additional_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if validator.is_type(instance, "object"):
-        yield from _of_others(validator, inner, instance, _named(schema, instance), "Additional")
+        yield from _of_others(validator, inner, instance, _named(schema, instance), "Additional properties")
 
 
 def _unevaluated_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if validator.is_type(instance, "object"):
         others = {keyword: value for keyword, value in schema.items() if keyword != "unevaluatedProperties"}
-        yield from _of_others(validator, inner, instance, _evaluated(validator, instance, others), "Unevaluated")
+        known = _evaluated(validator, instance, others)
+        yield from _of_others(validator, inner, instance, known, "Unevaluated properties")
 
 
-def _of_others(validator: Any, inner: Any, instance: Any, known: set[str], kind: str) -> Iterator[Any]:
-    """Validate the members that are not known."""
-    names = [name for name in instance if name not in known]
+def _unevaluated_items(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if validator.is_type(instance, "array"):
+        others = {keyword: value for keyword, value in schema.items() if keyword != "unevaluatedItems"}
+        known = _evaluated(validator, instance, others)
+        yield from _of_others(validator, inner, instance, known, "Unevaluated items")
+
+
+def _of_others(validator: Any, inner: Any, instance: Any, known: _Places, kind: str) -> Iterator[Any]:
+    """Validate the members or items that are not known."""
+    places = instance if isinstance(instance, dict) else range(len(instance))
+    names = [name for name in places if name not in known]
     if inner is False and names:
         listed = ", ".join(map(repr, names))
         verb = "was" if len(names) == 1 else "were"
-        yield ValidationError(f"{kind} properties are not allowed ({listed} {verb} unexpected)")
+        yield ValidationError(f"{kind} are not allowed ({listed} {verb} unexpected)")
         return
     for name in names:
         yield from validator.descend(instance[name], inner, path=name)
 
 
-def _named(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> set[str]:
+def _named(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> _Places:
     """Return the members that `properties` and `patternProperties` name."""
     patterns = schema.get("patternProperties", ())
     properties = schema.get("properties", {})
     return {name for name in instance if name in properties or any(_matches(one, name) for one in patterns)}
 
 
-def _evaluated(validator: Any, instance: Mapping[str, Any], schema: Any) -> set[str]:
-    """Return the members that a schema and those it applies in place evaluate (draft 2020-12, core, 11.3)."""
+def _evaluated(validator: Any, instance: Any, schema: Any) -> _Places:
+    """Return the members or items that a schema and those it applies in place evaluate (draft 2020-12, core, 11)."""
     if not isinstance(schema, dict):
         return set()
-    if "additionalProperties" in schema or "unevaluatedProperties" in schema:
-        return set(instance)
-    names = _named(schema, instance)
+    names = (_members if isinstance(instance, dict) else _items)(validator, instance, schema)
+    if len(names) >= len(instance):
+        return names
     with _limits.get():
         for found in _referred(validator, schema):
             at = validator.evolve(schema=found.contents, _resolver=found.resolver)
@@ -179,6 +189,31 @@ def _evaluated(validator: Any, instance: Mapping[str, Any], schema: Any) -> set[
         for inner in _applied(validator, instance, schema):
             names |= _evaluated(validator, instance, inner)
     return names
+
+
+def _members(_: Any, instance: Mapping[str, Any], schema: Mapping[str, Any]) -> _Places:
+    """Return the members that the schema's own keywords evaluate."""
+    if "additionalProperties" in schema or "unevaluatedProperties" in schema:
+        return set(instance)
+    return _named(schema, instance)
+
+
+def _items(validator: Any, instance: list[Any], schema: Mapping[str, Any]) -> _Places:
+    """Return the indexes of items that the schema's own keywords evaluate. `items` may be a list before 2020-12."""
+    items = schema.get("items")
+    first = schema.get("prefixItems", ()) if "prefixItems" in validator.VALIDATORS else ()
+    first = items if isinstance(items, list) else first
+    has_rest = "items" in schema if first is not items else "additionalItems" in schema
+    if has_rest or "unevaluatedItems" in schema:
+        return set(range(len(instance)))
+    found: _Places = set(range(len(first)))
+    if "contains" in schema:
+        found.update(i for i, item in enumerate(instance) if _is_valid(validator, item, schema["contains"]))
+    return found
+
+
+def _is_valid(validator: Any, instance: Any, schema: Any) -> bool:
+    return next(validator.descend(instance, schema), None) is None
 
 
 def _referred(validator: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
@@ -190,17 +225,14 @@ def _referred(validator: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
         yield lookup_recursive_ref(resolver)
 
 
-def _applied(validator: Any, instance: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Any]:
+def _applied(validator: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the schemas of keywords that apply to the same value, if it is valid for them."""
-
-    def is_valid(inner: Any) -> bool:
-        return next(validator.descend(instance, inner), None) is None
-
-    dependent = schema.get("dependentSchemas", {})
     inner = [one for keyword in ("allOf", "anyOf", "oneOf") for one in schema.get(keyword, ())]
-    yield from filter(is_valid, [*inner, *(dependent[name] for name in dependent if name in instance)])
+    if isinstance(instance, dict):
+        inner += [one for name, one in schema.get("dependentSchemas", {}).items() if name in instance]
+    yield from (one for one in inner if _is_valid(validator, instance, one))
     if "if" in schema:
-        holds = is_valid(schema["if"])
+        holds = _is_valid(validator, instance, schema["if"])
         yield from [schema["if"], schema.get("then")] if holds else [schema.get("else")]
 
 
@@ -229,6 +261,7 @@ _OURS: Mapping[str, Keyword] = {
     "additionalProperties": _additional_properties,
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
+    "unevaluatedItems": _unevaluated_items,
     "unevaluatedProperties": _unevaluated_properties,
     "uniqueItems": _unique_items,
 }
@@ -238,10 +271,11 @@ _FORMATS.checks("regex", raises=regex.error)(lambda text: not isinstance(text, s
 
 
 def _matches(pattern: str, text: str) -> bool:
-    try:
-        return regex.search(pattern, text, timeout=PATTERN_S) is not None
-    except TimeoutError:
-        raise TimeoutError(f"a pattern of the schema took more than {PATTERN_S} s") from None
+    with _limits.get():
+        try:
+            return regex.search(pattern, text, timeout=PATTERN_S) is not None
+        except TimeoutError:
+            raise TimeoutError(f"a pattern of the schema took more than {PATTERN_S} s") from None
 
 
 def _path(steps: Any) -> str:

@@ -94,8 +94,10 @@ def test_a_number_that_equals_another_is_not_unique_and_true_is_no_number() -> N
 
 
 @pytest.mark.slow
-def test_the_items_of_a_long_list_are_compared_in_linear_time() -> None:
-    assert problems({"uniqueItems": True}, [{"a": number} for number in range(60_000)]) == []
+@pytest.mark.parametrize("schema", [{"uniqueItems": True}, {"contains": {}, "unevaluatedItems": False}])
+def test_the_items_of_a_long_list_take_linear_time(schema: Any) -> None:
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    assert problems({**draft, **schema}, [{"a": number} for number in range(60_000)]) == []
 
 
 SLOW: Any = {"^(a|a)*$": {}}
@@ -163,3 +165,21 @@ def test_a_broken_pattern_makes_the_schema_unusable(schema: Any) -> None:
         JsonSchema(json.dumps(schema), {})
     with pytest.raises(UnusableSchema, match=r"the JSON Schema is invalid: missing \)"):
         problems({"$ref": "other.json"}, "x", {"other.json": {"pattern": "("}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"prefixItems": [{}]}, [("", "Unevaluated items are not allowed (1, 2 were unexpected)")]),
+        ({"contains": {"const": "c"}, "allOf": [{"prefixItems": [{}]}]},
+         [("", "Unevaluated items are not allowed (1 was unexpected)")]),
+        ({"anyOf": [{"items": {"type": "string"}}, {"maxItems": 1}]}, []),
+        ({"unevaluatedItems": {"enum": ["a", "b"]}}, [("[2]", "'c' is not one of ['a', 'b']")]),
+        ({"$schema": "https://json-schema.org/draft/2019-09/schema", "items": [{}, {}]},
+         [("", "Unevaluated items are not allowed (2 was unexpected)")]),
+        ({"$schema": "https://json-schema.org/draft/2019-09/schema", "items": [{}], "additionalItems": {}}, []),
+    ],
+)  # fmt: skip
+def test_items_that_no_keyword_evaluates_are_found(schema: Any, found: list[tuple[str, str]]) -> None:
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "unevaluatedItems": False}
+    assert problems({**draft, **schema}, ["a", "b", "c"]) == found
