@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.index.active_mappings import ActiveMapping, ActiveMappings
+from dlqadmin.deadletters.index.column_values import moment
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.payloads import PayloadReader, header, payload, release
 from dlqadmin.dialects.documents import FactShare, FoundFact, ProposalDocument, TriedLetter, TryOut, UnreadReason
@@ -112,7 +113,7 @@ def _found(fact: Fact, reading: MappingReading, reader: PayloadReader) -> FoundF
 def _shown(fact: Fact, value: str | int | bytes | None) -> str:
     if value is None:
         return "null"
-    if fact in TIMES and isinstance(value, int):
-        return iso(datetime.fromtimestamp(value / 1000, UTC))
+    if fact in TIMES and isinstance(value, int) and (at := moment(value)):
+        return iso(at)
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     return text[:MAX_TEXT] + ("…" if len(text) > MAX_TEXT else "")

@@ -7,7 +7,7 @@ from typing import Any
 from engine.dialects import avro_layouts
 from engine.dialects.avro_layouts import Layout
 from engine.dialects.facts import DeadLetterFacts, FactNote, Origin
-from engine.dialects.header_facts import short
+from engine.dialects.header_facts import MAX_OFFSET, MAX_PARTITION, short
 from engine.dialects.stack_traces import parse
 from engine.record.record import RawRecord
 
@@ -56,5 +56,5 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
 
 
 def _is_plausible(fields: dict[str, Any]) -> bool:
-    numbers = (fields["partition"], fields["offset"])
-    return bool(fields["description"]) and all(number is None or number >= 0 for number in numbers)
+    numbers = ((fields["partition"], MAX_PARTITION), (fields["offset"], MAX_OFFSET))
+    return bool(fields["description"]) and all(number is None or 0 <= number <= most for number, most in numbers)

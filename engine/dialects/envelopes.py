@@ -6,7 +6,6 @@ Every fact is a guess by the name of its member. A mapping reads what these name
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,7 +53,7 @@ def _flattened(value: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield members by name, those of containers with the container's prefix. At most 200."""
     try:
         top = _members(value)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return
     for name, member in list(top.items())[:MAX_MEMBERS]:
         inner = bytes(member)
@@ -63,7 +62,7 @@ def _flattened(value: bytes) -> Iterator[tuple[str, bytes]]:
             continue
         try:
             nested = _members(inner)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             continue
         for own, part in list(nested.items())[:MAX_MEMBERS]:
             yield CONTAINERS[name.lower()] + own, bytes(part)
@@ -131,7 +130,7 @@ class EnvelopeMembers:
         if "b64" in name.lower() or "base64" in name.lower():
             try:
                 data = base64.b64decode(member, validate=True)
-            except binascii.Error:
+            except ValueError:
                 self._problems.append(f"member {name}: not base64, so it is shown as text")
         self._note(f"original {fact}", name, f"{len(data)} bytes")
         return data, "\ufffd" not in member
@@ -174,7 +173,7 @@ class EnvelopeMembers:
         member = self._members.get(self._found.get(fact, ""))
         try:
             return None if member is None else msgspec.json.decode(member)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             return None
 
     def _note(self, field: str, name: str, value: object) -> None:

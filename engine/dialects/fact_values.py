@@ -10,12 +10,11 @@ import binascii
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal
 
 ReadAs = Literal[
     "text", "integer", "int32", "int64", "epoch-ms", "epoch-s", "iso-time", "base64", "hex", "bytes", "json"
 ]
-READ_AS: tuple[ReadAs, ...] = get_args(ReadAs)
 TEXT_FORMS: tuple[ReadAs, ...] = ("text",)
 INTEGER_FORMS: tuple[ReadAs, ...] = ("integer", "int32", "int64")
 TIME_FORMS: tuple[ReadAs, ...] = ("epoch-ms", "epoch-s", "iso-time", "int64")

@@ -87,7 +87,7 @@ class JsonDocument:
 def _decode_level(data: bytes | None) -> dict[str, msgspec.Raw] | list[msgspec.Raw] | None:
     try:
         return None if data is None else _elements(data) if data.lstrip()[:1] == b"[" else _members(data)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -7,7 +7,6 @@ registry and a mapping.
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from engine.dialects import avro_layouts
 from engine.dialects.avro_layouts import Layout
 from engine.dialects.facts import DeadLetterFacts, FactNote, Origin
-from engine.dialects.header_facts import short
+from engine.dialects.header_facts import MAX_OFFSET, MAX_PARTITION, short
 from engine.dialects.stack_traces import parse
 from engine.record.record import RawRecord
 
@@ -83,7 +82,7 @@ def _json(message: RawRecord) -> dict[str, Any] | None:
         return None
     try:
         fields = msgspec.json.decode(message.value, type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
     if not fields.keys() >= REQUIRED:
         return None
@@ -93,17 +92,17 @@ def _json(message: RawRecord) -> dict[str, Any] | None:
 def _bytes(value: Any) -> bytes | None:
     try:
         return base64.b64decode(value, validate=True) if isinstance(value, str) else None
-    except binascii.Error:
+    except ValueError:
         return None
 
 
 def _is_plausible(fields: dict[str, Any]) -> bool:
     """Return whether the values have the types and ranges of a `KafkaError`."""
-    numbers = (fields["partition"], fields["offset"])
+    numbers = ((fields["partition"], MAX_PARTITION), (fields["offset"], MAX_OFFSET))
     texts = [fields.get(name) for name in ("cause", "contextMessage", "stack", "applicationId", "processorNodeId")]
     return (
         isinstance(fields["topic"], str)
         and bool(fields["topic"])
-        and all(isinstance(number, int) and number >= 0 for number in numbers)
+        and all(type(number) is int and 0 <= number <= most for number, most in numbers)
         and all(text is None or isinstance(text, str) for text in texts)
     )

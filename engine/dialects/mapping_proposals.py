@@ -154,7 +154,11 @@ def _members_of(letter: RawRecord) -> Iterator[tuple[str, str | Steps, bytes]]:
     except orjson.JSONDecodeError:
         return
     for _, (steps, member) in zip(range(MAX_SOURCES_A_LETTER), _json_members(document), strict=False):
-        yield "json", steps, orjson.dumps(member)
+        try:
+            written = orjson.dumps(member)
+        except TypeError:  # it nests deeper than orjson writes
+            continue
+        yield "json", steps, written
 
 
 def _json_members(document: Any) -> Iterator[tuple[Steps, Any]]:

@@ -114,7 +114,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         return (
             _facts_of_original(_converted(data)) if b'"original_record"' in data else _facts_of_record(_unchanged(data))
         )
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
 
 

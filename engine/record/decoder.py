@@ -128,10 +128,15 @@ class _ContextReader:
         if kind is None:
             self.problems.append(f"{where}type {name[:40]!r} is unknown")
         config = self.get(row, "config", dict, {}, where)
-        texts = {
-            key: value if isinstance(value, str) else orjson.dumps(value).decode() for key, value in config.items()
-        }
+        texts = {key: self.option(value, f"{where}config.{key}") for key, value in config.items()}
         return Stage(kind or StageType.UNKNOWN, self.get(row, "class", str, "", where), texts)
+
+    def option(self, value: Any, where: str) -> str:
+        try:
+            return value if isinstance(value, str) else orjson.dumps(value).decode()
+        except TypeError:  # orjson reads deeper values than it writes
+            self.problems.append(f"{where} is nested too deeply")
+            return ""
 
     def record(self, body: Json, original: RawRecord | None) -> Record | None:
         row = self.get(body, "record", dict, None)

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from uuid import UUID
 
 from engine.schemas.avro_schema import AvroNode
+from engine.schemas.json_text import MAX_DIGITS, TOO_LONG
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1)
@@ -60,8 +61,10 @@ def read_number(node: AvroNode, text: str) -> int:
 
 
 def show_decimal(node: AvroNode, data: bytes) -> str:
-    """Return a decimal with exactly the digits of its scale."""
+    """Return a decimal with exactly the digits of its scale. Raises ValueError if it has more than 4,300 digits."""
     number = int.from_bytes(data, "big", signed=True)
+    if abs(number) >= TOO_LONG:
+        raise ValueError(f"is a decimal of more than {MAX_DIGITS:,} digits")
     digits = f"{abs(number):0{node.scale + 1}}"
     whole, part = digits[: len(digits) - node.scale], digits[len(digits) - node.scale :]
     return f"{'-' if number < 0 else ''}{whole}{'.' if part else ''}{part}"
@@ -77,13 +80,13 @@ def read_decimal(node: AvroNode, given: object) -> bytes:
         raise ValueError('is not a decimal number; write one like "44.80"')
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)  # it is finite
-    if number and abs(exponent) + len(digits) > 2 * 10_000:
+    if abs(exponent) + len(digits) > MAX_DIGITS:
         raise ValueError(f"has more than {node.precision} digits")
     shift = exponent + node.scale
     unscaled, rest = divmod(int("".join(map(str, digits))) * int(10 ** max(0, shift)), int(10 ** max(0, -shift)))
     if rest:
         raise ValueError(f"has more than {node.scale} decimal places")
-    if len(str(unscaled)) > node.precision:
+    if unscaled >= 10**node.precision:
         raise ValueError(f"has more than {node.precision} digits with {node.scale} decimal places")
     unscaled = -unscaled if sign else unscaled
     bits = (unscaled if unscaled >= 0 else ~unscaled).bit_length() + 1

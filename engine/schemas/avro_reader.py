@@ -153,9 +153,13 @@ class _AvroReader:
         return node.symbols[index]
 
     def _raw(self, node: AvroNode, path: str) -> str:
+        start = self.position
         data = self._take(node.size if node.kind == "fixed" else self._long(64, path))
         if node.logical == "decimal":
-            return show_decimal(node, data)
+            try:
+                return show_decimal(node, data)
+            except ValueError as error:
+                raise Undecodable(f"{path or 'the value'} {error}", start) from None
         return str(UUID(bytes=data)) if node.logical == "uuid" else base64.b64encode(data).decode()
 
     def _union(self, node: AvroNode, path: str, name: str, depth: int) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
+from engine.schemas.json_text import MAX_DIGITS
 from engine.schemas.problems import UnusableSchema
 
 Kind = Literal[
@@ -21,7 +22,7 @@ Kind = Literal[
     "fixed", "enum", "array", "map", "union", "record",
 ]  # fmt: skip
 PRIMITIVES: frozenset[str] = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-MAX_SCALE = 10_000
+MAX_UNNAMED = 128  # levels of arrays, maps and unions without a named type between them
 # The logical types that are shown as such, by the kinds that may carry them. Others are shown as their kind.
 _LOGICAL: Mapping[str, frozenset[str]] = {
     "decimal": frozenset({"bytes", "fixed"}),
@@ -111,18 +112,20 @@ def parse(text: str, references: Sequence[str] = ()) -> AvroNode:
         return _node(fastavro.parse_schema(json.loads(text), named_schemas=named), nodes)
     except UnknownType as error:
         raise UnusableSchema(f"the Avro schema refers to {error.name}, which it does not define") from None
-    except (SchemaParseException, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (SchemaParseException, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise UnusableSchema(f"the Avro schema is invalid: {error}") from None
 
 
-def _node(schema: Any, nodes: dict[str, AvroNode]) -> AvroNode:
+def _node(schema: Any, nodes: dict[str, AvroNode], unnamed: int = 0) -> AvroNode:
+    """Return the node of a parsed schema. `unnamed` counts the types around it since the last named one."""
+    _check_nesting(unnamed)
     if isinstance(schema, list):
-        return AvroNode("union", children=[_node(branch, nodes) for branch in schema])
+        return AvroNode("union", children=[_node(branch, nodes, unnamed + 1) for branch in schema])
     if isinstance(schema, str):
         return nodes[schema] if schema in nodes else AvroNode(_primitive(schema))
     kind = schema["type"]
     if not isinstance(kind, str) or kind in nodes:  # {"type": {"type": …}} and {"type": "Name"}
-        return _node(kind, nodes)
+        return _node(kind, nodes, unnamed)
     if kind == "error":
         kind = "record"
     made = AvroNode(cast("Kind", kind), name=schema.get("name", ""), props=schema)
@@ -130,11 +133,11 @@ def _node(schema: Any, nodes: dict[str, AvroNode]) -> AvroNode:
         nodes[made.name] = made  # before its fields, which may refer to it
     if kind == "record":
         made.fields = [
-            AvroField(one["name"], _node(one["type"], nodes), "default" in one, one.get("default"), one)
+            AvroField(_field_name(one), _node(one["type"], nodes), "default" in one, one.get("default"), one)
             for one in schema["fields"]
         ]
     elif kind in ("array", "map"):
-        made.children = [_node(schema["items" if kind == "array" else "values"], nodes)]
+        made.children = [_node(schema["items" if kind == "array" else "values"], nodes, unnamed + 1)]
     elif kind == "enum":
         made.symbols = tuple(schema["symbols"])
     elif kind == "fixed":
@@ -155,10 +158,21 @@ def _set_logical(node: AvroNode, schema: Mapping[str, Any]) -> None:
         return
     if logical == "decimal":
         precision, scale = schema.get("precision", 0), schema.get("scale", 0)
-        if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= MAX_SCALE):
+        if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= MAX_DIGITS):
             return
         node.precision, node.scale = precision, scale
     node.logical = logical
+
+
+def _check_nesting(unnamed: int) -> None:
+    if unnamed > MAX_UNNAMED:  # the label of the outermost type names them all, each in a call of its own
+        raise UnusableSchema(f"the Avro schema nests arrays, maps and unions more than {MAX_UNNAMED} levels deep")
+
+
+def _field_name(field_: Mapping[str, Any]) -> str:
+    if not isinstance(field_["name"], str):  # fastavro does not look
+        raise TypeError(f"the name {field_['name']!r:.100} of a field is not text")
+    return field_["name"]
 
 
 def _primitive(name: str) -> Kind:

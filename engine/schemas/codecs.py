@@ -13,7 +13,7 @@ from engine.schemas.avro_schema import AvroNode
 from engine.schemas.fields import FieldRows
 from engine.schemas.framing import SchemaFrame
 from engine.schemas.json_schema import JsonSchema
-from engine.schemas.problems import InvalidValue, Undecodable, UnusableSchema, ValueProblem
+from engine.schemas.problems import InvalidValue, SchemaTimeout, Undecodable, UnusableSchema, ValueProblem
 from engine.schemas.protobuf_compiler import compile_proto
 from engine.schemas.registry import SchemaText
 
@@ -40,7 +40,7 @@ class Codec(Protocol):
 
 
 def codec_of(schema: SchemaText) -> Codec:
-    """Return the codec of a schema. Raises UnusableSchema. Codecs and refusals are kept."""
+    """Return the codec of a schema. Raises UnusableSchema. Codecs and refusals are kept; a time-out is not."""
     made = _codec_or_refusal(schema)
     if isinstance(made, UnusableSchema):
         raise made
@@ -149,5 +149,7 @@ def _codec_or_refusal(schema: SchemaText) -> Codec | UnusableSchema:
         if schema.type == "PROTOBUF":
             return ProtobufCodec(compile_proto(schema.text, dict(schema.references)))
         return JsonCodec(JsonSchema(schema.text, dict(schema.references)))
+    except SchemaTimeout:
+        raise
     except UnusableSchema as error:
         return error.with_traceback(None)

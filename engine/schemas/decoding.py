@@ -60,7 +60,7 @@ class Decoding(msgspec.Struct, frozen=True):
 
 
 def decode(data: bytes, headers: Headers, part: Part, registry: SchemaRegistry | None) -> Decoding:
-    """Decode a key or value. Never raises for what the bytes hold.
+    """Decode a key or value. Never raises for what the bytes or the schema hold.
 
     `registry` is None if none is configured.
     """

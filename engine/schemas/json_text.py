@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from engine.schemas.problems import InvalidValue, ValueProblem
 
 MAX_TEXT = 4 * 1024 * 1024  # characters
+MAX_DIGITS = 4300  # of one number: Python refuses to convert a longer integer to text
+TOO_LONG = 10**MAX_DIGITS
 
 
 def dump(value: Any, *, indent: int | None = None) -> str:
@@ -36,6 +38,8 @@ def parse(text: str) -> Any:
         problem = "the text contains an unpaired surrogate, which UTF-8 can't encode"
     except RecursionError:
         problem = "the value is nested too deeply"
+    except InvalidOperation:
+        problem = "the exponent of a number is too large"
     except ValueError as error:
         problem = str(error)
     raise InvalidValue([ValueProblem("", problem)])

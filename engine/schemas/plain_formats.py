@@ -9,6 +9,7 @@ import io
 import math
 import zlib
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 from xml.parsers import expat
 
@@ -222,14 +223,20 @@ class _Plain:
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise Undecodable(f"there are more than {MAX_VALUES:,} values, or more than {MAX_DEPTH} levels")
-        if isinstance(value, dict):
+        if isinstance(value, dict | cbor2.frozendict):
             return {self._key(key): self.value(item, depth + 1) for key, item in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [self.value(item, depth + 1) for item in value]
         if isinstance(value, bytes):
             return base64.b64encode(value).decode()
+        if isinstance(value, cbor2.CBORTag):  # its own text has no limit
+            return {"tag": value.tag, "value": self.value(value.value, depth + 1)}
+        if isinstance(value, Fraction):
+            return f"{self.value(value.numerator, depth)}/{self.value(value.denominator, depth)}"
         if isinstance(value, float) and not math.isfinite(value):
             return str(value)
+        if isinstance(value, int) and abs(value) >= json_text.TOO_LONG:
+            raise Undecodable(f"a number has more than {json_text.MAX_DIGITS:,} digits")
         if value is None or isinstance(value, bool | int | float | str):
             return value
         return str(value)[:1000]
@@ -255,6 +262,8 @@ class _XmlReader:
             parser.Parse(data, True)
         except expat.ExpatError as error:
             raise Undecodable(f"the text is not XML: {error}") from None
+        except (LookupError, ValueError) as error:  # expat asks Python for encodings that it does not know
+            raise Undecodable(f"the encoding that the XML names can't be read: {error}") from None
 
     def _refuse(self, *_: Any) -> None:
         raise Undecodable("the document type is not read")

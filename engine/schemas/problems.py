@@ -23,6 +23,10 @@ class UnusableSchema(Exception):
     """The schema can't be used: its text or one of its references is invalid."""
 
 
+class SchemaTimeout(UnusableSchema):
+    """The schema took too long to be compiled. A later try may succeed, so it is not remembered."""
+
+
 class SchemaNotFound(Exception):
     """The registry has no such schema, version or subject."""
 

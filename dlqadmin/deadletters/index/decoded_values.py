@@ -6,6 +6,7 @@ answer or be away: the index goes on without it. A value whose schema can't be h
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -20,13 +21,15 @@ from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, DecodedValue, QueuedDecoding
 from dlqadmin.schemas.registries import registry_of
-from engine.schemas.decoding import SCHEMA_DECODER, Decoding, decode
+from engine.schemas.decoding import SCHEMA_DECODER, DecoderAttempt, Decoding, decode
 from engine.schemas.registry import SchemaRegistry
 
 SLICE = 100
 RUN_S = 2.0
 MAX_REASON = 300
 FIRST_RETRY_S, LAST_RETRY_S = 15, 900
+
+log = logging.getLogger(__name__)
 
 
 class DecodingBacklog(msgspec.Struct, frozen=True):
@@ -58,14 +61,14 @@ def decode_for(seconds: float) -> int:
     """Decode values that are due until the queue is empty or the time is over; return how many left the queue."""
     ends, done = time.monotonic() + seconds, 0
     while time.monotonic() < ends:
-        taken, left = decode_due(timezone.now())
+        taken, left = decode_due(timezone.now(), registry_of(settings.CLUSTER))
         done += left
         if taken < SLICE:
             break
     return done
 
 
-def decode_due(now: datetime) -> tuple[int, int]:
+def decode_due(now: datetime, registry: SchemaRegistry | None) -> tuple[int, int]:
     """Decode one slice of the values that are due; return how many were tried, and how many left the queue."""
     registry = registry_of(settings.CLUSTER)
     if registry is None:
@@ -78,7 +81,7 @@ def decode_due(now: datetime) -> tuple[int, int]:
         "pk", "body__value", "body__headers", "body__original_headers"
     )
     # Outside of a transaction: the registry may take seconds.
-    found = {pk: _decoded(registry, value, own, original) for pk, value, own, original in rows}
+    found = {pk: _decoded(registry, pk, value, own, original) for pk, value, own, original in rows}
     later = {pk: decoding for pk, decoding in found.items() if decoding.is_pending}
     with transaction.atomic():
         _store({pk: decoding for pk, decoding in found.items() if pk not in later}, now)
@@ -93,12 +96,18 @@ def decode_due(now: datetime) -> tuple[int, int]:
 
 def _decoded(
     registry: SchemaRegistry | None,
+    pk: int,
     value: bytes | memoryview | None,
     headers: bytes | memoryview,
     original_headers: bytes | memoryview | None,
 ) -> Decoding:
     packed = headers if original_headers is None else original_headers
-    return decode(bytes(value or b""), unpack_headers(bytes(packed)), "value", registry)
+    try:
+        return decode(bytes(value or b""), unpack_headers(bytes(packed)), "value", registry)
+    except Exception as error:  # noqa: BLE001, one odd value must not stop those behind it
+        # The message of the error may quote the value.
+        log.error("the value of dead letter %s can't be decoded: %s", pk, type(error).__name__)  # noqa: TRY400
+        return Decoding(None, (DecoderAttempt("All decoders", "not_decoded", type(error).__name__),))
 
 
 def _store(found: dict[int, Decoding], now: datetime) -> None:

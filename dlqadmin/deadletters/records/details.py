@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlqadmin.deadletters.groups.documents import GroupDocument
 from dlqadmin.deadletters.index.active_mappings import active_mappings
-from dlqadmin.deadletters.index.column_values import unpack_headers
+from dlqadmin.deadletters.index.column_values import moment, unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, Original, TimeSource
 from dlqadmin.deadletters.payloads import PayloadDocument, PayloadReader, header, payload, release
 from dlqadmin.deadletters.records.documents import (
@@ -24,7 +24,7 @@ from dlqadmin.deadletters.records.documents import (
 from dlqadmin.deadletters.search.documents import NeighbourIds, row_document
 from dlqadmin.deadletters.search.fields import FACTS
 from dlqadmin.rest.documents import extend
-from dlqadmin.rest.times import from_ms, iso, iso_or_none
+from dlqadmin.rest.times import iso, iso_or_none
 from engine import dialects
 from engine.config.masking import mask, mask_url, plain_options
 from engine.dialects.facts import DeadLetterFacts, FactNote
@@ -185,8 +185,8 @@ def _attempts(facts: DeadLetterFacts) -> list[AttemptDocument]:
             topic=attempt.topic or None,
             partition=attempt.partition,
             offset=attempt.offset,
-            due_at=None if attempt.due_at is None else iso(from_ms(attempt.due_at)),
-            failed_at=None if attempt.failed_at is None else iso(from_ms(attempt.failed_at)),
+            due_at=iso_or_none(moment(attempt.due_at)),
+            failed_at=iso_or_none(moment(attempt.failed_at)),
         )
         for attempt in facts.attempts
     ]

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.index.active_mappings import load_active_mappings
 from dlqadmin.deadletters.models import MappingVersion
+from dlqadmin.dialects import try_outs
 from dlqadmin.dialects.requests import as_yaml, from_yaml
 from engine.dialects.mapping import FactSource, MappedFact, Mapping, problems_of
 from engine.record.record import RawRecord
@@ -169,3 +170,10 @@ def test_yaml_that_is_no_mapping_is_one_sentence(as_admin: APIClient, text: str)
     assert found["mapping"] is None
     assert len(found["problems"]) == 1
     assert "\n" not in found["problems"][0]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0, "1970-01-01T00:00:00.000Z"), (2**62, str(2**62)), (-(2**62), str(-(2**62)))]
+)
+def test_a_time_beyond_the_calendar_is_shown_as_its_number(value: int, shown: str) -> None:
+    assert try_outs._shown("failed_at", value) == shown

@@ -96,6 +96,11 @@ def test_a_proposed_mapping_reads_its_letters() -> None:
     assert [one.value for one in facts if one] == [b'{"id": %d}' % n for n in range(20)]
 
 
+def test_a_member_that_nests_deeper_than_json_is_written_is_no_source() -> None:
+    deep = {"payload": json.loads('{"a":' * 300 + "1" + "}" * 300)}
+    assert proposed(letters([envelope(1) | deep]))["exception"] == proposed(letters([envelope(1)]))["exception"]
+
+
 @given(st.lists(st.binary(max_size=60), max_size=5), st.lists(st.tuples(st.text(max_size=12), st.binary(max_size=20))))
 def test_no_letter_makes_the_proposals_fail(values: list[bytes], headers: list[tuple[str, bytes]]) -> None:
     propose([RawRecord("t", 0, 0, 0, "CREATE_TIME", None, value, tuple(headers)) for value in values])

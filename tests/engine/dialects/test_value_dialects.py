@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.dialects import avro_layouts, bakdata, kstreamplify, read
+from engine.dialects import avro_layouts, bakdata, kstreamplify, read, read_for_index
 from engine.dialects.facts import Origin
 from tests.engine.dialects.foreign_letters import STREAMS_TRACE, message
 
@@ -186,3 +186,38 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*PYTHON, *NESTED]), JSON, max_size=9))
 def test_no_envelope_is_too_strange(value: dict[str, Any]) -> None:
     read(message(value=json.dumps(value).encode()))
+
+
+DEEP = b"[" * 5000 + b"]" * 5000
+JSON_ERROR = {name: KAFKA_ERROR[name] for name in kstreamplify.FIRST} | {"byteValue": None}
+ENVELOPE = {"error": {"class": "shop.TotalError", "message": "m"}, "topic": "t", "partition": 1, "offset": 2}
+CONTEXT = {"stages": [{"type": "TASK_PUT", "class": "c", "config": {"a": "@"}}], "index": 0, "exception": "e"}
+
+
+@pytest.mark.parametrize(
+    ("value", "dialect"),
+    [
+        (json.dumps(JSON_ERROR | {"byteValue": "\u00e4\u00f6\u00fc="}).encode(), "kstreamplify"),
+        (json.dumps(ENVELOPE | {"payload_base64": "\u00e4\u00f6\u00fc="}).encode(), "json-envelope"),
+        (json.dumps(JSON_ERROR).encode().replace(b"null", DEEP), "unreadable"),
+        (json.dumps(ENVELOPE | {"extra": 1}).encode().replace(b"1}", DEEP + b"}"), "unreadable"),
+        (json.dumps(ENVELOPE).encode().replace(b"offset", b"offs\xff"), "unreadable"),
+        (json.dumps(ENVELOPE).encode().replace(b"message", b"messag\xff"), "unreadable"),
+        (b'{"original_record": ' + DEEP + b"}", "unreadable"),
+        (b'{"original_record": {"\xff": 1}}', "unreadable"),
+    ],
+)
+def test_odd_json_is_read_or_left_unread_without_an_error(value: bytes, dialect: str) -> None:
+    assert [one(message(value=value)).dialect for one in (read, read_for_index)] == [dialect, dialect]
+
+
+def test_an_option_that_nests_deeper_than_json_is_written_is_a_problem() -> None:
+    value = json.dumps(CONTEXT).encode().replace(b'"@"', b"[" * 500 + b"]" * 500)
+    assert "stages[0].config.a is nested too deeply" in read(message(value=value)).problems
+
+
+@pytest.mark.parametrize(("field", "most"), [("partition", 2**31 - 1), ("offset", 2**63 - 1)])
+def test_a_number_beyond_those_of_kafka_is_no_kafka_error(field: str, most: int) -> None:
+    for number_, dialect in ((most, "kstreamplify"), (most + 1, "unreadable"), (True, "unreadable")):
+        found = read(message(value=json.dumps({**JSON_ERROR, field: number_, "cause": None, "stack": None}).encode()))
+        assert found.dialect == dialect

@@ -230,3 +230,10 @@ def test_a_schema_refers_to_types_of_other_schemas() -> None:
     assert avro_reader.read(parsed, encode("string", "Köln")) == {"a": {"city": "Köln"}}
     with pytest.raises(UnusableSchema, match=r"refers to com\.shop\.Address, which it does not define"):
         avro_schema.parse(json.dumps(order))
+
+
+@pytest.mark.parametrize("given", ["0e999999999", "1e999999999", "1e-999999999", "1" * 5000])
+def test_a_decimal_of_too_many_digits_is_refused_before_it_is_written_out(given: str) -> None:
+    decimal = node({"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2})
+    with pytest.raises(InvalidValue, match="has more than 10 digits"):
+        avro_writer.write(decimal, given)

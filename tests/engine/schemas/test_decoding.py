@@ -3,7 +3,9 @@ from __future__ import annotations
 import base64
 import gzip
 import io
+import json
 import uuid
+from fractions import Fraction
 
 import cbor2
 import msgpack
@@ -13,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.schemas.decoding import MAX_BYTES, DecodedPart, decode
-from engine.schemas.framing import frame_of
+from engine.schemas.framing import SchemaFrame, frame_of
 from engine.schemas.plain_formats import MAX_PLAIN_BYTES
+from engine.schemas.registry import SchemaText, SchemaType
 
 pytestmark = pytest.mark.unit
 GUID = uuid.UUID("123e4567-e89b-12d3-a456-426614174000")
@@ -152,6 +155,79 @@ def test_shared_values_of_cbor_do_not_grow() -> None:
 
 def test_a_value_beyond_the_limit_is_not_decoded() -> None:
     assert reasons(bytes(MAX_BYTES + 1)) == {"All decoders": "the value is larger than 4 MB, the limit for decoding"}
+
+
+def test_a_tag_of_cbor_is_shown_and_its_shared_values_do_not_grow() -> None:
+    assert decoded(cbor2.dumps({"a": cbor2.CBORTag(9999, [1])})).json == '{"a":{"tag":9999,"value":[1]}}'
+    layers: list[object] = [1] * 10
+    for _ in range(12):
+        layers = [layers] * 10
+    stream = io.BytesIO()
+    cbor2.CBOREncoder(stream, value_sharing=True).encode({"a": cbor2.CBORTag(9999, layers)})
+    assert "100,000 values" in reasons(stream.getvalue())["CBOR"]
+
+
+class FakeRegistry:
+    """Knows one schema."""
+
+    def __init__(self, type_: SchemaType, schema: object) -> None:
+        self._schema = SchemaText(1, type_, schema if isinstance(schema, str) else json.dumps(schema))
+
+    def schema(self, frame: SchemaFrame) -> SchemaText:
+        return self._schema
+
+
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
+ARRAYS = '{"type": "array", "items": ' * 900 + '"int"' + "}" * 900
+UNIONS = '["null", {"type": "array", "items": ' * 200 + '"int"' + "}]" * 200
+HUNDREDTHS = {"properties": {"a": {"multipleOf": 0.01}}}
+BROKEN = {"$ref": "#/x", "x": {"type": "nothing", "multipleOf": 0, "properties": 5}}
+
+
+@pytest.mark.parametrize(
+    ("type_", "schema", "payload", "reason"),
+    [
+        ("AVRO", DECIMAL, b"\xa0\x1f" + b"\x7f" * 2000, "the value is a decimal of more than 4,300 digits, at byte 5"),
+        ("AVRO", ARRAYS, b"\0", "the Avro schema nests arrays, maps and unions more than 128 levels deep"),
+        ("AVRO", UNIONS, b"\0", "the Avro schema nests arrays, maps and unions more than 128 levels deep"),
+        ("AVRO", '{"type": "fixed", "name": "F", "size": 1e999}', b"\0", "the Avro schema is invalid: cannot convert"),
+        ("AVRO", {"type": "record", "name": "R", "fields": [{"name": [], "type": "int"}]}, b"\0", "the name [] of a f"),
+        ("JSON", {}, b'{"a": 1e99999999999999999999999999}', "the exponent of a number is too large"),
+        ("JSON", {"$schema": 5}, b"{}", "the JSON Schema is invalid: its $schema is not text"),
+        ("JSON", BROKEN, b'{"a": 1}', "the JSON Schema is invalid: "),
+        ("JSON", {"$ref": "#/x/y", "x": []}, b"{}", "the JSON Schema is invalid: "),
+    ],
+)  # fmt: skip
+def test_odd_values_and_schemas_have_one_sentence(
+    type_: SchemaType, schema: object, payload: bytes, reason: str
+) -> None:
+    found = decode(b"\0\0\0\0\1" + payload, (), "value", FakeRegistry(type_, schema))  # type: ignore[arg-type]
+    assert found.result is None
+    assert reason in found.attempts[0].reason
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"1" + b"0" * 400])
+def test_a_number_that_is_too_large_to_be_validated_is_shown(number: bytes) -> None:
+    data = b"\0\0\0\0\1" + b'{"a": ' + number + b"}"
+    found = decode(data, (), "value", FakeRegistry("JSON", HUNDREDTHS)).result  # type: ignore[arg-type]
+    assert found is not None
+    assert found.notes == ("The value: has a number that is too large to be validated.",)
+
+
+@pytest.mark.parametrize(
+    ("data", "decoder", "reason"),
+    [
+        (cbor2.dumps({"a": 10**4300}), "CBOR", "a number has more than 4,300 digits"),
+        (cbor2.dumps({10**4300: 1}), "CBOR", "a number has more than 4,300 digits"),
+        (cbor2.dumps({"a": Fraction(10**4300, 3)}), "CBOR", "a number has more than 4,300 digits"),
+        (b'{"a": 1e99999999999999999999999999}', "JSON", "the exponent of a number is too large"),
+        (b"<?xml version='1.0' encoding='GB2312'?><a/>", "XML", "the encoding that the XML names can't be read: multi"),
+        (b"<?xml version='1.0' encoding='Shift_JIS'?><a/>", "XML", "the encoding that the XML names can't be read: mu"),
+        (b"<?xml version='1.0' encoding='nope'?><a/>", "XML", "the encoding that the XML names can't be read: unknown"),
+    ],
+)
+def test_odd_numbers_and_encodings_without_a_schema_have_one_sentence(data: bytes, decoder: str, reason: str) -> None:
+    assert reasons(data)[decoder].startswith(reason)
 
 
 STARTS = st.sampled_from([b"", b"\0\0\0\0\1", b"\x1f\x8b", b"<", b"\x28\xb5\x2f\xfd"])

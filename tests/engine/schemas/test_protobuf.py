@@ -8,10 +8,12 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.schemas import json_text, protobuf_codec
+from engine.schemas import json_text, protobuf_codec, protobuf_compiler
+from engine.schemas.codecs import codec_of
 from engine.schemas.fields import FieldRows
-from engine.schemas.problems import InvalidValue, Undecodable, UnusableSchema
+from engine.schemas.problems import InvalidValue, SchemaTimeout, Undecodable, UnusableSchema
 from engine.schemas.protobuf_compiler import compile_proto
+from engine.schemas.registry import SchemaText
 from tests.engine.schemas.protobuf_strategies import any_message
 
 pytestmark = pytest.mark.unit
@@ -181,8 +183,39 @@ def test_an_index_without_a_message_is_refused(order: Descriptor) -> None:
         ("message {", {}, "does not compile: schema.proto:1:"),
         ('syntax = "proto3"; import "common/money.proto";', {}, "common/money.proto: File not found"),
         ("", {"../../x.proto": ""}, "is not a path below the schema"),
+        ("", {"": ""}, "the reference '' is not a path below the schema"),
+        ("", {".": ""}, r"the reference '\.' is not a path below the schema"),
+        ("", {"./a.proto": ""}, "is not a path below the schema"),
+        ("", {"a\0.proto": ""}, "is not a path below the schema"),
+        ("", {"/a.proto": ""}, "is not a path below the schema"),
+        ("", {"a" * 300: ""}, "is longer than 255 bytes"),
+        ("", {"a": "", "a/b.proto": ""}, "the reference 'a' is also the folder of the reference 'a/b.proto'"),
+        ("", {"a/b.proto": "", "a": ""}, "the reference 'a' is also the folder of the reference 'a/b.proto'"),
+        ("\ud800", {}, "the file 'schema.proto' has an unpaired surrogate"),
+        ("", {"\ud800": ""}, r"the file '\\ud800' has an unpaired surrogate"),
     ],
 )
 def test_a_schema_that_protoc_refuses_has_its_reason(text: str, imports: dict[str, str], reason: str) -> None:
     with pytest.raises(UnusableSchema, match=reason):
         compile_proto(text, imports)
+
+
+@pytest.mark.parametrize(
+    "name", ["schema.proto", "schema.proto/money.proto", "known.bin", "compiled.bin", "_schema.proto"]
+)
+def test_a_reference_may_have_any_name(name: str) -> None:
+    text = f'syntax = "proto3"; import "{name}"; message Order {{ Money total = 1; }}'
+    file = compile_proto(text, {"schema.proto" if "/" not in name else "x.proto": "", name: MONEY_ALONE})
+    assert list(file.message_types_by_name) == ["Order"]
+
+
+MONEY_ALONE = 'syntax = "proto3"; message Money { int64 units = 1; }'
+
+
+def test_a_time_out_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = SchemaText(1, "PROTOBUF", MONEY_ALONE)
+    with monkeypatch.context() as slow:
+        slow.setattr(protobuf_compiler, "TIMEOUT_S", 0.001)
+        with pytest.raises(SchemaTimeout, match=r"protoc did not end within 0\.001 s"):
+            codec_of(schema)
+    assert codec_of(schema).write('{"units": "1"}') == b"\0\x08\x01"

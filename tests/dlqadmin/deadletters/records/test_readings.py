@@ -46,6 +46,21 @@ def test_the_chain_of_attempts_has_only_what_the_headers_tell(as_reader: APIClie
     assert third == {"number": 3, **nothing, **due, "failed_at": "2026-11-23T08:58:06.503Z"}
 
 
+def test_a_due_time_beyond_the_calendar_is_left_out(as_reader: APIClient) -> None:
+    headers = tuple(
+        (name, b"\xff" * 6 if name == "retry_topic-backoff-timestamp" else value)
+        for name, value in letters.SPRING_RETRY.headers
+    )
+    index([replace(letters.SPRING_RETRY, headers=headers)])
+    assert {one["due_at"] for one in page(as_reader)["attempts"]} == {None}
+
+
+@pytest.mark.parametrize("value", [b'{"error": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"\xff": 1}'])
+def test_a_letter_that_no_reader_takes_has_a_page(as_reader: APIClient, value: bytes) -> None:
+    index([letters.message(value=value)])
+    assert page(as_reader)["dialect"]["name"] == "unreadable"
+
+
 @pytest.mark.parametrize(
     ("kind", "source", "clock"),
     [
