@@ -70,7 +70,6 @@ def decode_for(seconds: float) -> int:
 
 def decode_due(now: datetime, registry: SchemaRegistry | None) -> tuple[int, int]:
     """Decode one slice of the values that are due; return how many were tried, and how many left the queue."""
-    registry = registry_of(settings.CLUSTER)
     if registry is None:
         return 0, 0  # the values stay due, so a new registry decodes them at once
     due = list(QueuedDecoding.objects.filter(due_at__lte=now).order_by("due_at").values_list("pk", "tries")[:SLICE])
@@ -95,7 +94,7 @@ def decode_due(now: datetime, registry: SchemaRegistry | None) -> tuple[int, int
 
 
 def _decoded(
-    registry: SchemaRegistry | None,
+    registry: SchemaRegistry,
     pk: int,
     value: bytes | memoryview | None,
     headers: bytes | memoryview,
