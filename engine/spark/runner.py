@@ -6,8 +6,9 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,8 @@ DEFAULTS = {
 }
 
 
+CANCEL_EVERY_S, CANCEL_S = 0.1, 10
+
 NOISE = ("\t", "Driver stacktrace", "An error occurred while calling ", " SQLSTATE")
 
 
@@ -71,6 +74,8 @@ class SparkRunner:
         self._start = partial(start, master, name, dict(options or {}))
         self._started: Future[SparkContext] | None = None
         self._starting = threading.Lock()
+        self._leases: set[Future[tuple[TaskReport, ...]]] = set()  # those that have not ended
+        self._is_closed = False
         self._on_broken: Callable[[BaseException], None] = lambda _: None
         if not lazy:
             self._context  # noqa: B018, asking for it starts it
@@ -92,7 +97,10 @@ class SparkRunner:
 
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
         """Run the lease. The future fails with LeaseLost (the worker died) or RetriableError (try again later)."""
-        return self._threads.submit(self._run, lease)
+        future = self._threads.submit(self._run, lease)
+        self._leases.add(future)
+        future.add_done_callback(self._leases.discard)
+        return future
 
     def is_waiting(self, lease_id: str) -> bool:
         """Return whether the lease's task still waits for a Spark core. A worker that is slow to begin has one."""
@@ -120,13 +128,24 @@ class SparkRunner:
         """Stop the session and every worker."""
         from py4j.protocol import Py4JError
 
+        self._is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._starter.shutdown()
         started = self._started
         if started is not None and started.exception() is None:
             with suppress(Py4JError, OSError):  # a Ctrl-C in the terminal reaches the JVM too, so it may be gone
-                started.result().cancelAllJobs()
+                self._end_leases(started.result())
                 started.result().stop()
+
+    def _end_leases(self, context: SparkContext) -> None:
+        """Cancel jobs until no lease is left: Spark never ends a job that it gets while it stops.
+
+        A lease that was about to submit its job has it a moment later.
+        """
+        ends = time.monotonic() + CANCEL_S
+        while (left := self._leases.copy()) and time.monotonic() < ends:
+            context.cancelAllJobs()
+            wait(left, CANCEL_EVERY_S)
 
     def _on_started(self, started: Future[SparkContext]) -> None:
         if (error := started.exception()) is not None:
@@ -137,6 +156,8 @@ class SparkRunner:
             context = self._context.result()
         except Exception as error:
             raise LeaseLost(f"Spark did not start: {error}") from error
+        if self._is_closed:
+            raise LeaseLost("the driver stops")
         # Imported late: while the starter's thread loads pyspark, another thread may see a partial module.
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException

@@ -7,10 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
+from pyspark import RDD, SparkContext
 
 from demo.network import wait_until
+from engine.errors import LeaseLost
 from engine.spark.java import QUICK_START, driver_options
 from engine.spark.runner import SparkRunner
 from engine.worker_messages import Lease, TaskReport
@@ -71,6 +75,40 @@ def test_a_driver_takes_sparks_classes_from_the_archive(runner: SparkRunner, loa
     wait_until(lambda: bool(lines_about(loaded, "org.apache.spark.SparkContext")), "Spark's JVM", TIMEOUT_S, 0.02)
     [line] = lines_about(loaded, "org.apache.spark.SparkContext")
     assert "shared objects file (top)" in line
+
+
+def test_no_lease_is_left_when_the_session_stops(
+    runner: SparkRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark may never end a job that it gets while it stops. The runner is closed, so no later test has it."""
+    ready, cancelled, ended = Event(), Event(), []
+    collect, cancel, stop = RDD.collect, SparkContext.cancelAllJobs, SparkContext.stop
+
+    def collect_late(rdd: Any) -> Any:
+        ready.set()
+        cancelled.wait(TIMEOUT_S)
+        return collect(rdd)
+
+    def cancel_and_tell(context: SparkContext) -> None:
+        cancel(context)
+        cancelled.set()
+
+    def stop_and_look(context: SparkContext) -> None:
+        ended.append(lease.done())
+        stop(context)
+
+    for owner, name, instead in (
+        (RDD, "collect", collect_late),
+        (SparkContext, "cancelAllJobs", cancel_and_tell),
+        (SparkContext, "stop", stop_and_look),
+    ):
+        monkeypatch.setattr(owner, name, instead)
+    lease = runner.submit(Lease("late", (), 1, 1000, {"folder": str(tmp_path)}))
+    ready.wait(TIMEOUT_S)
+    runner.close()
+    assert ended == [True]
+    with pytest.raises(LeaseLost):
+        lease.result(TIMEOUT_S)
 
 
 def test_a_jvm_starts_with_an_archive_that_does_not_fit(tmp_path: Path) -> None:
