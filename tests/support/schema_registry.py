@@ -38,7 +38,9 @@ class LocalSchemaRegistry:
         """Start it, and fetch it the first time."""
         jar = _installed() / f"apicurio-registry-app-{VERSION}-runner.jar"
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        options += [f"-Dquarkus.http.host={HOST}", f"-Dquarkus.http.port={self.port}", "-Dquarkus.log.level=WARN"]
+        # One request after the other: its database in memory refuses writes that come at the same time.
+        options += ["-Dquarkus.thread-pool.max-threads=1", "-Dquarkus.log.level=WARN"]
+        options += [f"-Dquarkus.http.host={HOST}", f"-Dquarkus.http.port={self.port}"]
         command = ["java", *options, "-jar", str(jar)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
