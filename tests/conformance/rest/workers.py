@@ -37,7 +37,7 @@ offset.flush.interval.ms=200
 key.converter=org.apache.kafka.connect.storage.StringConverter
 value.converter=org.apache.kafka.connect.json.JsonConverter
 plugin.discovery=service_load
-plugin.path=
+plugin.path={plugins}
 listeners=http://127.0.0.1:{port}
 """
 
@@ -55,7 +55,9 @@ def connect_worker(home: Path) -> Iterator[RunningWorker]:
     port = free_ports(1)[0]
     with _broker(home) as bootstrap:
         file = home / "worker.properties"
-        file.write_text(CONNECT.format(bootstrap=bootstrap, port=port))
+        plugins = home / "plugins"  # empty: without a folder, the worker loads every jar below the present one
+        plugins.mkdir()
+        file.write_text(CONNECT.format(bootstrap=bootstrap, port=port, plugins=plugins))
         log4j = ":".join(str(jar) for jar in sorted(KAFKA_HOME.glob("log4j-*.jar")))  # for /admin/loggers
         paths = f"{class_path(CONNECT_HOME, CONNECT_MODULES)}:{log4j}"
         command = ["java", "-Xmx512m", "-Dfile.encoding=UTF-8", "-cp", paths]
