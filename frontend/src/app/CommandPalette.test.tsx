@@ -1,10 +1,8 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { settle, until } from "../testing";
+import { inApp, settle, until } from "../testing";
 import { CommandPalette } from "./CommandPalette";
 
 let root: Root;
@@ -49,17 +47,7 @@ async function type(...texts: string[]): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role: "operator", read_only: false, payload_reader: true });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <CommandPalette onClose={() => undefined} />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <CommandPalette onClose={() => undefined} />)));
   const input = document.querySelector("input")!;
   const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!;
   for (const text of texts)

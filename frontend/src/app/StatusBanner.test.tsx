@@ -1,10 +1,8 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, expect, it, vi } from "vitest";
-import { until } from "../testing";
+import { inApp, until } from "../testing";
 import { StatusBanner } from "./StatusBanner";
 
 let root: Root;
@@ -21,17 +19,7 @@ it("a server that can't read its state says so above every screen", async () => 
   );
   root = createRoot(document.body.appendChild(document.createElement("div")));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <StatusBanner />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <StatusBanner />)));
   await until(() => document.body.textContent?.includes(detail));
   expect(document.body.textContent).toContain("The server can't read its state");
 });

@@ -1,8 +1,7 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { MemoryRouter, Route, Routes } from "react-router";
+import { Route, Routes } from "react-router";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { BulkFix } from "../api/bulkFixes";
 import type { Plan, Replay } from "../api/replayTypes";
@@ -14,6 +13,7 @@ import { PlanApproval } from "../features/plan/PlanApproval";
 import { ReplayHeader } from "../features/replays/ReplayHeader";
 import { NewReplay } from "../features/replays/NewReplay";
 import { PlannedReplay } from "../features/replays/PlannedReplay";
+import { inApp } from "../testing";
 
 const SELECTION = {
   id: 7,
@@ -130,15 +130,7 @@ async function shown(
       <Route path="*" element={screen} />
     </Routes>
   );
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[address]}>{routes}</MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, routes, address)));
   const copy = host.cloneNode(true) as HTMLElement;
   await act(() => root.unmount());
   host.remove();

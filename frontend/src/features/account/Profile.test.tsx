@@ -1,10 +1,8 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { Profile } from "./Profile";
 
 const ACTIVE = {
@@ -52,17 +50,7 @@ async function show(rights = ["viewer", "operator"]): Promise<void> {
     read_only: false,
   });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <Profile />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <Profile />)));
   await settle();
 }
 

@@ -1,11 +1,10 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter, useLocation } from "react-router";
+import { useLocation } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { AuditEntry } from "../../api/audit";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { Audit } from "./Audit";
 
 const ENTRY: AuditEntry = {
@@ -82,14 +81,14 @@ async function open(search = "", role = "operator"): Promise<HTMLElement> {
   root = createRoot(host);
   await act(() =>
     root?.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[`/audit${search}`]}>
-            <Audit />
-            <Address />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
+      inApp(
+        client,
+        <>
+          <Audit />
+          <Address />
+        </>,
+        `/audit${search}`,
+      ),
     ),
   );
   await settle();

@@ -1,11 +1,10 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter, Route, Routes } from "react-router";
+import { Route, Routes } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { BulkFix } from "../../api/bulkFixes";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { BulkJob } from "./BulkJob";
 import { FileFix } from "./FileFix";
 
@@ -70,15 +69,7 @@ async function show(screen: ReactNode, bulk = BULK): Promise<void> {
       <Route path="/" element={screen} />
     </Routes>
   );
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[screen ? "/" : "/bulk-fixes/4"]}>{routes}</MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, routes, screen ? "/" : "/bulk-fixes/4")));
 }
 
 async function upload(): Promise<void> {

@@ -1,14 +1,12 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { BulkFix, BulkPreview, FixProgram, SelectionField, SelectionFields } from "../../api/bulkFixes";
 import type { Selection } from "../../api/replayTypes";
 import type { Path } from "../../lib/fieldPaths";
 import { percent } from "../../lib/format";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { BulkFix as BulkFixScreen } from "./BulkFix";
 import { DiscardDrafts } from "./DiscardDrafts";
 import { FieldBrowser } from "./FieldBrowser";
@@ -90,15 +88,7 @@ async function show(screen: ReactNode, address = "/"): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { username: "eve", role: "operator", read_only: false, payload_reader: true });
   answers["GET session"] = { username: "eve", role: "operator", read_only: false, payload_reader: true };
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[address]}>{screen}</MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, screen, address)));
   await settle();
 }
 

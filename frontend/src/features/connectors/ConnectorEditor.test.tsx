@@ -1,10 +1,9 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter, Route, Routes } from "react-router";
+import { Route, Routes } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { ConnectorEditor } from "./ConnectorEditor";
 
 const CONFIG = { name: "c", "connector.class": "SqlSink", "tasks.max": "1", "db.password": "********" };
@@ -55,16 +54,14 @@ async function show(rights: Partial<Record<string, unknown>> = {}): Promise<void
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() =>
     root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={["/connectors/legacy/c/edit"]}>
-            <Routes>
-              <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
-              <Route path="/connectors/:cluster/:name" element={<h1>the connector</h1>} />
-            </Routes>
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
+      inApp(
+        client,
+        <Routes>
+          <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
+          <Route path="/connectors/:cluster/:name" element={<h1>the connector</h1>} />
+        </Routes>,
+        "/connectors/legacy/c/edit",
+      ),
     ),
   );
   await settle();
@@ -197,17 +194,7 @@ it("a new connector stays with the cluster that was offered first, also when it 
   client.setQueryData(["connectors"], clusters(false));
   client.setQueryData(["session"], { role: "operator", read_only: false, payload_reader: true });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <ConnectorEditor />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <ConnectorEditor />)));
   await settle();
   const chosen = () => document.querySelector("select")!.value;
   expect(chosen()).toBe("engine");

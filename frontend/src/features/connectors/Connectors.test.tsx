@@ -1,11 +1,11 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter, Route, Routes } from "react-router";
+import { Route, Routes } from "react-router";
 import { afterEach, expect, it } from "vitest";
 import type { ConnectCluster, Connector } from "../../api/types";
 import { Connectors } from "./Connectors";
+import { inApp } from "../../testing";
 
 const ENGINE: ConnectCluster = {
   name: "engine",
@@ -60,18 +60,16 @@ async function show(address: string, clusters: ConnectCluster[], results: Connec
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() =>
     root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[address]}>
-            <Routes>
-              <Route path="/connectors" element={<Connectors />} />
-              <Route path="/connectors/:name" element={<Connectors />} />
-              <Route path="/connectors/:cluster/:name" element={<Connectors />} />
-              <Route path="/connectors/:cluster/:name/edit" element={<h1>the editor</h1>} />
-            </Routes>
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
+      inApp(
+        client,
+        <Routes>
+          <Route path="/connectors" element={<Connectors />} />
+          <Route path="/connectors/:name" element={<Connectors />} />
+          <Route path="/connectors/:cluster/:name" element={<Connectors />} />
+          <Route path="/connectors/:cluster/:name/edit" element={<h1>the editor</h1>} />
+        </Routes>,
+        address,
+      ),
     ),
   );
 }

@@ -1,10 +1,9 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { expect, it } from "vitest";
 import { ExportButton } from "./ExportButton";
+import { inApp } from "../../testing";
 
 /** Return the text and state of the dialog's submit button, or null if the dialog does not open. */
 async function submitText(
@@ -17,17 +16,7 @@ async function submitText(
   client.setQueryData(["session"], { role, read_only: readOnly, payload_reader: reads });
   const host = document.body.appendChild(document.createElement("div"));
   const root = createRoot(host);
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <ExportButton query="q=x" total={total} />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <ExportButton query="q=x" total={total} />)));
   await act(() => host.querySelector("button")?.click());
   const yes = [...document.querySelectorAll("[role=dialog] form button")].at(-1);
   const said =

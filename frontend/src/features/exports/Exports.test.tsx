@@ -1,10 +1,8 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { expect, it, vi } from "vitest";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { Exports } from "./Exports";
 
 const ONE = {
@@ -36,17 +34,7 @@ async function renderWithFailedRefresh(role: string): Promise<HTMLElement> {
   );
   const host = document.body.appendChild(document.createElement("div"));
   const root = createRoot(host);
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <Exports />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <Exports />)));
   await settle();
   const copy = host.cloneNode(true) as HTMLElement;
   await act(() => root.unmount());

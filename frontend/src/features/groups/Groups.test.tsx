@@ -1,11 +1,10 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter, Route, Routes, useLocation } from "react-router";
+import { Route, Routes, useLocation } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Fingerprint, GroupDetail } from "../../api/types";
-import { enter, settle, until } from "../../testing";
+import { enter, inApp, settle, until } from "../../testing";
 import { Groups } from "./Groups";
 
 type ResponseBody = object | "broken" | "never";
@@ -136,14 +135,14 @@ async function show(address: string): Promise<QueryClient> {
   );
   await act(() =>
     root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[address]}>
-            {routes}
-            <Address />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
+      inApp(
+        client,
+        <>
+          {routes}
+          <Address />
+        </>,
+        address,
+      ),
     ),
   );
   await until(() => document.querySelector("[data-testid=group]") && panel());

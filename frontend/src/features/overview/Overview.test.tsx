@@ -1,10 +1,8 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { until } from "../../testing";
+import { inApp, until } from "../../testing";
 import { Overview } from "./Overview";
 
 const CHOSEN_TIME = "from=2026-11-21T12%3A00%3A00.000Z&to=2026-11-21T13%3A00%3A00.000Z";
@@ -114,17 +112,7 @@ afterEach(async () => {
 async function show(query: string): Promise<QueryClient> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[`/?${query}`]}>
-            <Overview />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <Overview />, `/?${query}`)));
   await until(() => document.querySelectorAll("[aria-busy=true]").length === 0);
   return client;
 }

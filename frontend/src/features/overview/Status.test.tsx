@@ -1,11 +1,9 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider, type UseQueryResult } from "@tanstack/react-query";
+import { QueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Attention, ConnectorEntry } from "../../api/types";
-import { enter, until } from "../../testing";
+import { enter, inApp, until } from "../../testing";
 import "../../ui/Dialog"; // loaded before the test: the clock is fake, and the dialog is a chunk of its own
 import { AttentionList } from "./AttentionList";
 import { StatusStrip } from "./StatusStrip";
@@ -81,15 +79,7 @@ async function show(screen: (answer: UseQueryResult<Attention>) => ReactNode, da
   client.setQueryData(["session"], { username: "eve", role: "operator", read_only: false });
   root = createRoot(document.body.appendChild(document.createElement("div")));
   const answer = { data: { ...CALM, ...data }, error: null } as UseQueryResult<Attention>;
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>{screen(answer)}</MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, screen(answer))));
 }
 
 const text = () => document.body.textContent;

@@ -1,11 +1,10 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act, type ComponentProps } from "react";
 import { createRoot } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { expect, it, vi } from "vitest";
 import type { Approval, Plan, ReplayOptions } from "../../api/replayTypes";
 import { SendPanel } from "./SendPanel";
+import { inApp } from "../../testing";
 
 const PLAN = {
   to_send: 3,
@@ -52,24 +51,21 @@ async function shown<T>(
   const root = createRoot(host);
   await act(() =>
     root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <SendPanel
-              plan={PLAN}
-              count={3}
-              options={OPTIONS}
-              onOptions={none}
-              busy={false}
-              error={null}
-              barred={undefined}
-              onCheck={none}
-              onRun={none}
-              {...props}
-            />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
+      inApp(
+        client,
+        <SendPanel
+          plan={PLAN}
+          count={3}
+          options={OPTIONS}
+          onOptions={none}
+          busy={false}
+          error={null}
+          barred={undefined}
+          onCheck={none}
+          onRun={none}
+          {...props}
+        />,
+      ),
     ),
   );
   const field = host.querySelector<HTMLInputElement>("input[aria-label=Reason]");

@@ -1,11 +1,10 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { expect, it } from "vitest";
 import type { DeadLetter } from "../../api/types";
 import { TimelinePanel } from "./TimelinePanel";
+import { inApp } from "../../testing";
 
 const at = (second: number) => `2026-11-22T10:00:0${second}Z`;
 const LETTER = {
@@ -20,17 +19,7 @@ async function rows(replays: unknown): Promise<[string, string | null][]> {
   client.setQueryData(["replays-of", 4], replays);
   const host = document.createElement("div");
   const root = createRoot(host);
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <TimelinePanel letter={LETTER} />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <TimelinePanel letter={LETTER} />)));
   const told = [...host.querySelectorAll("i + span")].map((row): [string, string | null] => [
     row.textContent,
     row.querySelector("a")?.getAttribute("href") ?? null,

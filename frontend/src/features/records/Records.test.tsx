@@ -1,12 +1,10 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { DeadLetterPage, DeadLetterRow } from "../../api/types";
 import { ALL_TIME } from "../../lib/ranges";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { Records } from "./Records";
 
 type Answer = object | "broken" | "never";
@@ -86,17 +84,7 @@ async function show(address = "/records"): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role: "operator", read_only: false });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter initialEntries={[address]}>
-            <Records />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <Records />, address)));
   await settle();
 }
 

@@ -1,11 +1,9 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ClusterList, ConnectionTest } from "../../api/clusters";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { Clusters } from "./Clusters";
 
 const SOON = new Date(Date.now() + 5 * 86_400_000).toISOString();
@@ -147,17 +145,7 @@ async function show(role = "operator", trial: Response = Response.json(TRIAL)): 
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role, read_only: true });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <Clusters />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <Clusters />)));
   await settle();
 }
 

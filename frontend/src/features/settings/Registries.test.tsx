@@ -1,11 +1,9 @@
-import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Registry } from "../../api/decoded";
-import { settle } from "../../testing";
+import { inApp, settle } from "../../testing";
 import { Registries } from "./Registries";
 
 const SHOP: Registry = {
@@ -51,17 +49,7 @@ async function show(rights: Record<string, unknown> = {}): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role: "operator", administrator: true, read_only: false, ...rights });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() =>
-    root.render(
-      <MantineProvider env="test">
-        <QueryClientProvider client={client}>
-          <MemoryRouter>
-            <Registries />
-          </MemoryRouter>
-        </QueryClientProvider>
-      </MantineProvider>,
-    ),
-  );
+  await act(() => root.render(inApp(client, <Registries />)));
   await settle();
 }
 

@@ -1,7 +1,21 @@
-import { act } from "react";
+import { MantineProvider } from "@mantine/core";
+import { QueryClientProvider, type QueryClient } from "@tanstack/react-query";
+import { act, type ReactElement, type ReactNode } from "react";
+import { MemoryRouter } from "react-router";
 import { expect, vi } from "vitest";
 
 const ROUNDS = 4; // a response may render a component that sends the next request
+
+/** Return a screen within all that the application puts around it, at an address. */
+export function inApp(client: QueryClient, screen: ReactNode, address = "/"): ReactElement {
+  return (
+    <MantineProvider env="test">
+      <QueryClientProvider client={client}>
+        <MemoryRouter initialEntries={[address]}>{screen}</MemoryRouter>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
 
 /** Run all timers of the next `ms`, show what they led to, and repeat until requests of requests are shown. The clock is fake: nothing is waited for. */
 export async function settle(ms = 10): Promise<void> {
