@@ -11,9 +11,10 @@ from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 
 from dlqadmin.accounts.authentication import current_user
-from dlqadmin.audit.permissions import VIEW, has_permission
+from dlqadmin.audit.permissions import VIEW, has_permission, reach_of
 from dlqadmin.rest.documents import Document
 from dlqadmin.rest.event_stream import StreamTimes, events
+from dlqadmin.teams.reach import reaching
 
 Streamed = TypeVar("Streamed", bound=Document)
 
@@ -44,7 +45,11 @@ def read_for(request: Request, read: Callable[[], Streamed | None]) -> Streamed 
     The database is asked for the reader's permission, not the user that the request has cached.
     """
     try:
-        return read() if has_permission(current_user(request), VIEW) else None
+        user = current_user(request)
+        if not has_permission(user, VIEW):
+            return None
+        with reaching(reach_of(user, VIEW)):
+            return read()
     finally:
         release_connection()
 

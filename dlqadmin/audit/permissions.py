@@ -4,7 +4,7 @@ The permissions are Django permissions of the app audit. Groups and users hold t
 installation starts with those of `SCOPES`, and an administrator may create more in Django's admin.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -12,6 +12,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
+
+from dlqadmin.teams.models import TeamRoleName
+from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams, set_reach, teams_with_roles
 
 APP = "audit"  # the Django app whose model declares the permissions
 NEEDS_PAYLOAD_READER = "It needs the right payload reader."
@@ -68,11 +71,24 @@ SCOPES: dict[str, tuple[AccessPermission, ...]] = {
     READ_PAYLOADS.scope: (READ_PAYLOADS,),
 }
 
+# The permissions that each role in a team covers.
+TEAM_ROLES: dict[str, tuple[AccessPermission, ...]] = {**SCOPES, TeamRoleName.ADMIN: PERMISSIONS}
+
 
 def first_missing(user: Any, *permissions: AccessPermission) -> AccessPermission | None:
-    """Return the first of these permissions, or of those they need, that a request's user lacks."""
-    wanted = (one for permission in permissions for one in (permission, *permission.needs))
-    return next((one for one in wanted if not _is_granted(user, one)), None)
+    """Return the first of these permissions, or of those they need, that a request's user lacks.
+
+    To have a permission in one team is enough. `reach_of` tells for which teams it holds.
+    """
+    return next((permission for permission, teams in _narrowing(user, permissions) if teams == frozenset()), None)
+
+
+def reach_of(user: Any, *permissions: AccessPermission) -> Reach:
+    """Return what the user may reach with all these permissions, and those they need."""
+    left: frozenset[int] | None = frozenset()
+    for _, left in _narrowing(user, permissions):
+        pass
+    return of_teams(left)
 
 
 def has_permission(user: Any, *permissions: AccessPermission) -> bool:
@@ -94,7 +110,7 @@ def is_administrator(user: Any) -> bool:
 
 def rights_of(user: Any) -> list[str]:
     """Return the names of the user's permissions in the API, in the order of the table."""
-    return [permission.scope for permission in PERMISSIONS if _is_granted(user, permission)]
+    return [permission.scope for permission in PERMISSIONS if _granted_teams(user, permission) != frozenset()]
 
 
 def role_of(user: Any) -> Role | None:
@@ -104,18 +120,35 @@ def role_of(user: Any) -> Role | None:
     return "viewer" if has_permission(user, VIEW) else None
 
 
-def _is_granted(user: Any, permission: AccessPermission) -> bool:
-    """Return whether the user, and the API token if there is one, grant the permission by itself.
+def _narrowing(
+    user: Any, permissions: Iterable[AccessPermission]
+) -> Iterator[tuple[AccessPermission, frozenset[int] | None]]:
+    """Yield each permission, and those it needs, with the teams for which the user has it and all before it."""
+    left: frozenset[int] | None = None
+    for permission in (one for permission in permissions for one in (permission, *permission.needs)):
+        granted = _granted_teams(user, permission)
+        left = granted if left is None else left if granted is None else left & granted
+        yield permission, left
 
-    The authentication class of API tokens sets `token_scopes` on the user. A session has no such limit. Django
-    caches the permissions on the user, and each request loads its own user: see LimitedBackend.
+
+def _granted_teams(user: Any, permission: AccessPermission) -> frozenset[int] | None:
+    """Return the teams for which the user, and the API token if there is one, have the permission by itself.
+
+    None means all that there is, without a limit to teams. The authentication class of API tokens sets `token_scopes`
+    and `token_team` on the user. A session has no such limits. Django caches the permissions on the user, and each
+    request loads its own user: see LimitedBackend.
     """
-    if not isinstance(user, User):
-        return False
+    if not isinstance(user, User) or not user.is_active:
+        return frozenset()
     scopes: Iterable[str] | None = getattr(user, "token_scopes", None)
     if scopes is not None and not any(permission in SCOPES.get(scope, ()) for scope in scopes):
-        return False
-    return user.has_perm(f"{APP}.{permission.codename}")
+        return frozenset()
+    only: int | None = getattr(user, "token_team", None)
+    if user.has_perm(f"{APP}.{permission.codename}"):
+        return None if only is None else frozenset((only,))
+    roles = (name for name, covered in TEAM_ROLES.items() if permission in covered)
+    teams = teams_with_roles(user, roles)
+    return teams if only is None else teams & {only}
 
 
 class Requirement(NamedTuple):
@@ -137,6 +170,7 @@ class RequiredPermissions(BasePermission):
         if missing := first_missing(request.user, *required.permissions):
             self.message = missing.missing
             return False
+        set_reach(request, reach_of(request.user, *required.permissions))
         if required.is_write and settings.READ_ONLY:
             self.message = "This cluster is read-only."
             return False
@@ -166,7 +200,10 @@ class IsAdministrator(BasePermission):
     message = "This needs an administrator: a superuser who signed in with a password."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return is_administrator(request.user)
+        if not is_administrator(request.user):
+            return False
+        set_reach(request, EVERYTHING)
+        return True
 
 
 IsViewer = requires(VIEW)

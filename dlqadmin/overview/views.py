@@ -31,6 +31,7 @@ from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
+from dlqadmin.teams.reach import Reach, current_reach
 
 LIVE_TIMES = StreamTimes(read_every_s=5.0, lifetime_s=60.0)
 
@@ -122,7 +123,7 @@ class LiveView(APIView):
 
         The stream ends after a minute, so that the client's session is checked again when it reconnects.
         """
-        return stream(request, "state", lambda: shared_state(None), LIVE_TIMES)
+        return stream(request, "state", lambda: shared_state(current_reach()), LIVE_TIMES)
 
 
 class AliveView(APIView):
@@ -149,7 +150,7 @@ class PrometheusView(APIView):
         return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 
 
-def _live_state(_key: None) -> LiveState:
+def _live_state(_reach: Reach) -> LiveState:
     return live_state()
 
 

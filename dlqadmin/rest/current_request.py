@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
@@ -42,7 +42,7 @@ def current_request_middleware(get_response: Callable[[HttpRequest], Any]) -> Ca
         async def answer_async(request: HttpRequest) -> HttpResponseBase:
             token = _current.set(request)
             try:
-                return await get_response(request)  # type: ignore[no-any-return]  # Django types it loosely
+                return _kept_while_streaming(await get_response(request), request)
             finally:
                 _current.reset(token)
 
@@ -51,11 +51,47 @@ def current_request_middleware(get_response: Callable[[HttpRequest], Any]) -> Ca
     def answer(request: HttpRequest) -> HttpResponseBase:
         token = _current.set(request)
         try:
-            return get_response(request)  # type: ignore[no-any-return]  # Django types it loosely
+            return _kept_while_streaming(get_response(request), request)
         finally:
             _current.reset(token)
 
     return answer
+
+
+def _kept_while_streaming(response: Any, request: HttpRequest) -> Any:
+    """Make the request available to the code that a streamed response still runs, after the view has returned."""
+    if response.streaming and not isinstance(response, FileResponse):
+        content = response.streaming_content
+        response.streaming_content = _steps_async(content, request) if response.is_async else _steps(content, request)
+    return response
+
+
+async def _steps_async(content: AsyncIterator[bytes], request: HttpRequest) -> AsyncIterator[bytes]:
+    try:
+        while True:
+            token = _current.set(request)
+            try:
+                part = await anext(content)
+            except StopAsyncIteration:
+                return
+            finally:
+                _current.reset(token)
+            yield part
+    finally:
+        if closing := getattr(content, "aclose", None):
+            await closing()
+
+
+def _steps(content: Iterator[bytes], request: HttpRequest) -> Iterator[bytes]:
+    while True:
+        token = _current.set(request)
+        try:
+            part = next(content)
+        except StopIteration:
+            return
+        finally:
+            _current.reset(token)
+        yield part
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:

@@ -122,6 +122,7 @@ INSTALLED_APPS = [
     "dlqadmin.deadletters",
     "dlqadmin.schemas",
     "dlqadmin.accounts",
+    "dlqadmin.teams",
     "dlqadmin.audit",
 ]
 MIDDLEWARE = [

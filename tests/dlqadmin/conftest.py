@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -18,6 +18,7 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.permissions import READ_PAYLOADS, rights_of
 from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.jobs import runs
+from dlqadmin.teams.models import Team, TeamRole
 from tests.dlqadmin.fakes import FakeEngine
 
 NOWHERE = "127.0.0.1:1"
@@ -118,3 +119,16 @@ def signed_in(user: User) -> APIClient:
     client.force_login(user)
     AuditEntry.objects.filter(object_type="session", object_id=user.get_username()).delete()
     return client
+
+
+def team(name: str, topics: Sequence[str] = (), connectors: Sequence[str] = ()) -> Team:
+    """A team that owns topics and connectors."""
+    return Team.objects.create(name=name, topics=list(topics), connectors=list(connectors), created_at=timezone.now())
+
+
+def member(name: str, roles: Mapping[Team, Sequence[str]]) -> User:
+    """A user without global roles who has these roles in teams."""
+    user = person(name, None)
+    for own, names in roles.items():
+        TeamRole.objects.bulk_create([TeamRole(team=own, user=user, role=role) for role in names])
+    return user

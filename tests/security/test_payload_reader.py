@@ -36,6 +36,7 @@ from dlqadmin.replays.fixes.drafts import DraftChange, save
 from dlqadmin.replays.jobs.views import shared_summary
 from dlqadmin.replays.models import BulkFix, FixProgram, Rehearsal, Replay, ReplayItem, Selection
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
+from dlqadmin.teams.reach import EVERYTHING
 from engine.record.context import ErrorContext
 from engine.record.error_context_json import encode
 from engine.record.record import RawRecord, Record
@@ -502,7 +503,7 @@ def _asked(client: APIClient, address: str) -> bytes:
     if "/live?" in address:
         return msgspec.json.encode(live_state())
     if "/events?" in address:
-        return msgspec.json.encode(shared_summary(int(address.split("/")[-2])))
+        return msgspec.json.encode(shared_summary((int(address.split("/")[-2]), EVERYTHING)))
     response: Any = client.get(address)
     assert response.status_code in ALLOWED, (address, response.content)
     return streamed(response) if response.streaming else _content(response)

@@ -20,7 +20,16 @@ from dlqadmin.deadletters.index.column_values import (
     pack_headers,
 )
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
-from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, DeadLetterBody, Group, QueuedDecoding, Trace
+from dlqadmin.deadletters.models import (
+    CountDay,
+    CountHour,
+    DeadLetter,
+    DeadLetterBody,
+    FingerprintSource,
+    Group,
+    QueuedDecoding,
+    Trace,
+)
 from engine.dialects.facts import last, number, text
 from engine.record.replay import ATTEMPT, ITEM
 
@@ -83,6 +92,7 @@ GROUPS = BulkTable(Group, {"id": "int8", "first_seen": "timestamptz", "last_seen
 CELL = {"fingerprint_id": "int8", "cluster": "text", "topic": "text", "connector": "text", "n": "int8"}
 HOURS = BulkTable(CountHour, {"hour": "int4", **CELL})
 DAYS = BulkTable(CountDay, {"day": "int4", **CELL})
+SOURCES = BulkTable(FingerprintSource, {name: kind for name, kind in CELL.items() if name != "n"})
 
 Cell = tuple[int, int, str, str, str]  # hour or day, fingerprint, cluster, topic, connector
 

@@ -150,6 +150,8 @@ def _was_forgotten(
 
 def _update_counters(hours: Mapping[letter_rows.Cell, int]) -> None:
     """Add numbers of dead letters to the counters of hours and days. Delete counters that reach zero."""
+    # First: whoever counts a dead letter can already find its source.
+    bulk().keep(letter_rows.SOURCES, sorted({cell[1:] for cell in hours}))
     days = letter_rows.days(hours)
     bulk().add(letter_rows.HOURS, letter_rows.counts(hours))
     bulk().add(letter_rows.DAYS, letter_rows.counts(days))

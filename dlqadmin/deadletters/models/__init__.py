@@ -3,6 +3,7 @@
 from dlqadmin.deadletters.models.counters import (
     CountDay,
     CountHour,
+    FingerprintSource,
     IndexPosition,
     SavedSearch,
     TextBatch,
@@ -46,6 +47,7 @@ __all__ = [
     "DeadLetterText",
     "DecodedValue",
     "Fingerprint",
+    "FingerprintSource",
     "Group",
     "GroupActivity",
     "GroupStatus",

@@ -5,11 +5,43 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from dlqadmin.deadletters.models import reach
 from dlqadmin.deadletters.models.groups import Fingerprint
+from dlqadmin.teams.managers import InReach
+
+
+class FingerprintSource(models.Model):
+    """A topic and a connector that dead letters of a fingerprint came from. The indexer adds rows with the counters.
+
+    The few rows tell which names a reader may reach, and which fingerprints.
+    """
+
+    objects = InReach["FingerprintSource"].by(lambda _: reach.of_source())
+
+    fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    connector = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["fingerprint", "cluster", "topic", "connector"], name="fingerprint_source_once"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["topic"], name="fingerprint_source_topic"),
+            models.Index(fields=["connector"], name="fingerprint_source_connector"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fingerprint_id} from {self.topic}"
 
 
 class CountHour(models.Model):
     """The number of dead letters that failed in one hour (hours since the epoch)."""
+
+    objects = InReach["CountHour"].by(lambda _: reach.of_source())
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -31,6 +63,8 @@ class CountHour(models.Model):
 
 class CountDay(models.Model):
     """The number of dead letters that failed on one day (days since the epoch, UTC)."""
+
+    objects = InReach["CountDay"].by(lambda _: reach.of_source())
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -62,6 +96,8 @@ class WorkChange(models.Model):
     rest of the counters.
     """
 
+    objects = InReach["WorkChange"].by(lambda _: reach.of_source())
+
     hour = models.IntegerField()
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -89,6 +125,8 @@ class IndexPosition(models.Model):
 
     It is written in the same transaction as the rows that it covers.
     """
+
+    objects = InReach["IndexPosition"].by(reach.of_topic)
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from dlqadmin.deadletters.models import reach
+from dlqadmin.teams.managers import InReach
+
 
 class GroupStatus(models.TextChoices):
     """People's decision about a group."""
@@ -21,6 +24,8 @@ class Group(models.Model):
     hour. If none of these is set, it stays muted. A group that was merged into another one has no
     fingerprints left.
     """
+
+    objects = InReach["Group"].by(lambda _: models.Q(pk__in=reach.groups_in_reach()))
 
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=GroupStatus, default=GroupStatus.OPEN)
@@ -52,6 +57,8 @@ class Fingerprint(models.Model):
     `name`, `reason` and `origin` are those of `fingerprint.ComputedFingerprint`, and empty in version 1.
     """
 
+    objects = InReach["Fingerprint"].by(lambda _: models.Q(pk__in=reach.fingerprints_in_reach()))
+
     digest = models.CharField(max_length=40, unique=True)
     group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="fingerprints")
     exception_class = models.CharField(max_length=300)
@@ -70,6 +77,8 @@ class Fingerprint(models.Model):
 class GroupActivity(models.Model):
     """An action of a person or the indexer on a group: a note, an assignment, a change of state."""
 
+    objects = InReach["GroupActivity"].by(lambda _: models.Q(group_id__in=reach.groups_in_reach()))
+
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="activity")
     at = models.DateTimeField()
     actor = models.CharField(max_length=150)
@@ -85,6 +94,8 @@ class GroupActivity(models.Model):
 
 class Regrouping(models.Model):
     """One merge or split. It records which fingerprints moved between groups, so that it can be undone."""
+
+    objects = InReach["Regrouping"].by(lambda _: models.Q(pk__in=reach.regroupings_in_reach()))
 
     class Kind(models.TextChoices):
         """The kind of regrouping."""
@@ -104,6 +115,8 @@ class Regrouping(models.Model):
 
 class RegroupingMove(models.Model):
     """The move of one fingerprint from one group to another."""
+
+    objects = InReach["RegroupingMove"].by(lambda _: models.Q(fingerprint_id__in=reach.fingerprints_in_reach()))
 
     regrouping = models.ForeignKey(Regrouping, on_delete=models.CASCADE, related_name="moves")
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+")

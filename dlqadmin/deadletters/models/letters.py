@@ -7,6 +7,8 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 
 from dlqadmin.deadletters.models.groups import Fingerprint
+from dlqadmin.deadletters.models.reach import of_source
+from dlqadmin.teams.managers import InReach
 
 
 class Trace(models.Model):
@@ -95,6 +97,8 @@ class TimeSource(models.TextChoices):
 
 class DeadLetter(models.Model):
     """The facts of one record of a dead letter topic. Rows are narrow, so that lists and counts are fast."""
+
+    objects = InReach["DeadLetter"].by(lambda _: of_source())
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -185,6 +189,8 @@ class ReplayMark(models.Model):
     it, so Django must not delete the mark first.
     """
 
+    objects = InReach["ReplayMark"].by(lambda _: of_source("dead_letter__"))
+
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.DO_NOTHING, primary_key=True, related_name="mark", db_constraint=False
     )
@@ -210,6 +216,8 @@ class DeadLetterBody(models.Model):
     only written and deleted in the transaction that writes and deletes its dead letter.
     """
 
+    objects = InReach["DeadLetterBody"].by(lambda _: of_source("dead_letter__"))
+
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="body", db_constraint=False
     )
@@ -227,6 +235,8 @@ class DeadLetterBody(models.Model):
 
 class DecodedValue(models.Model):
     """The value of a dead letter as JSON, decoded by its schema, so that its members can be searched."""
+
+    objects = InReach["DecodedValue"].by(lambda _: of_source("dead_letter__"))
 
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="decoded", db_constraint=False

@@ -5,7 +5,9 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from dlqadmin.deadletters.models.reach import of_topic
 from dlqadmin.jobs.models import Job
+from dlqadmin.teams.managers import InReach
 
 
 class MappingVersion(models.Model):
@@ -48,6 +50,8 @@ class Reread(Job):
 
     `partition` and `offset` are the next record to read. `total` counts the offsets that the topic had when it began.
     """
+
+    objects = InReach["Reread"].by(of_topic)
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)

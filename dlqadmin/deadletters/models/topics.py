@@ -5,9 +5,14 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from dlqadmin.deadletters.models.reach import of_topic
+from dlqadmin.teams.managers import InReach
+
 
 class TopicRule(models.Model):
     """The decision of an administrator to index a topic, or to exclude it from the index."""
+
+    objects = InReach["TopicRule"].by(of_topic)
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)

@@ -17,6 +17,7 @@ from rest_framework.exceptions import PermissionDenied
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER
 from dlqadmin.deadletters.index import words as texts
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, IndexPosition
+from dlqadmin.deadletters.models.reach import NamesInReach, names_in_reach
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.replay_marks import MARK, WORK, states
 from dlqadmin.deadletters.search.computed_conditions import fingerprints_with, has_key
@@ -44,6 +45,7 @@ from dlqadmin.deadletters.search.query_parser import parse
 from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
+from dlqadmin.teams.reach import current_reach
 
 # Filters that depend on content, besides paths. With them a user could guess content without reading it.
 OF_CONTENT = frozenset((*(name for name, field in FILTER_FIELDS.items() if field.of_content), WORDS))
@@ -139,7 +141,7 @@ def parse_filters(
             values = [value for value in params.getlist(parameter) if value]
             if values:
                 target[name] = tuple(_checked_values(parameter, field, values))
-    filters = _combine(Filters(start, end, include, exclude), _compile(params.get("q", "")))
+    filters = within_reach(_combine(Filters(start, end, include, exclude), _compile(params.get("q", ""))))
     # Counts and empty pages answer a guess too, so the check applies to all lists, not only to those with content.
     if not reader.may_read and (asked := filters.of_content):
         raise PermissionDenied(_refusal(asked[0]))
@@ -148,6 +150,29 @@ def parse_filters(
             "q", f"`value.` and `header.` search only the newest {PROBED} records, so they can't be used here"
         )
     return filters
+
+
+def within_reach(filters: Filters) -> Filters:
+    """Return the filters with a condition that leaves out what the present request may not reach.
+
+    The managers leave it out too. With the condition, lists can use sorted indexes, and what the filters are frozen
+    for, such as an export of a worker, has no more than the person saw.
+    """
+    if not current_reach().is_limited:
+        return filters
+    names = names_in_reach() or [NamesInReach(None, ("",), ())]
+    one = names[0]
+    if len(names) == 1 and not one.cluster and not one.connectors:
+        asked = filters.include.get("topic")
+        topics = one.topics if asked is None else tuple(topic for topic in asked if topic in one.topics) or ("",)
+        return msgspec.structs.replace(filters, include=filters.include | {"topic": topics})
+    ways = [
+        FilterGroup({name: values})
+        for part in names
+        for name, values in (("topic", part.topics), ("connector", part.connectors))
+        if values
+    ]
+    return msgspec.structs.replace(filters, choices=(*filters.choices, FilterChoice(tuple(ways))))
 
 
 def searches_words(name: str, values: Sequence[str]) -> bool:

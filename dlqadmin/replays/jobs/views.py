@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError
@@ -33,6 +32,7 @@ from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.teams.reach import Reach, current_reach
 
 EVENT_TIMES = StreamTimes()
 
@@ -181,7 +181,7 @@ class ReplayEvents(APIView):
         """Stream the replay without its plan as server-sent events, after every change."""
         # Raises Http404 before the stream starts.
         replay_of(pk)
-        return stream(request, "replay", partial(shared_summary, pk), EVENT_TIMES, queries.is_over)
+        return stream(request, "replay", lambda: shared_summary((pk, current_reach())), EVENT_TIMES, queries.is_over)
 
 
 class DeadLetterReplays(APIView):
@@ -195,8 +195,8 @@ class DeadLetterReplays(APIView):
         return Response(history.way(row, reader))
 
 
-def _document(pk: int) -> ReplaySummary | None:
-    found = lookup.find(pk)
+def _document(key: tuple[int, Reach]) -> ReplaySummary | None:
+    found = lookup.find(key[0])
     return None if found is None else queries.documents([found])[0]
 
 

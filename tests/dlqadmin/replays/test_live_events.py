@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,6 +16,7 @@ from rest_framework.test import APIClient
 from dlqadmin.accounts.event_responses import read_for
 from dlqadmin.accounts.models import ApiToken
 from dlqadmin.replays.jobs.views import shared_summary
+from dlqadmin.teams.reach import EVERYTHING
 from tests.dlqadmin.conftest import token_of
 from tests.dlqadmin.replays.asking import API, get, planned
 
@@ -56,9 +56,9 @@ def test_live_events_end_for_who_may_not_read_any_more(
     pk = planned(as_operator)["id"]
     request = Request(RequestFactory().get("/"))
     request._request.session = as_operator.session
-    assert read_for(request, partial(shared_summary, pk)) is not None
+    assert read_for(request, lambda: shared_summary((pk, EVERYTHING))) is not None
     leave(as_operator, operator)
-    assert read_for(request, partial(shared_summary, pk)) is None
+    assert read_for(request, lambda: shared_summary((pk, EVERYTHING))) is None
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_live_events_end_with_their_token(
     request = Request(RequestFactory().get("/"))
     token_of(operator)
     request.auth = ApiToken.objects.get()
-    assert read_for(request, partial(shared_summary, pk)) is not None
+    assert read_for(request, lambda: shared_summary((pk, EVERYTHING))) is not None
     end(ApiToken.objects.all())
-    assert read_for(request, partial(shared_summary, pk)) is None
+    assert read_for(request, lambda: shared_summary((pk, EVERYTHING))) is None

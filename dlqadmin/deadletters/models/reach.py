@@ -1,0 +1,103 @@
+"""Which dead letters, counters and groups the present request may reach, as conditions of their managers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+from django.apps import apps
+from django.db.models import Q, QuerySet
+
+from dlqadmin.teams.reach import Reach, remembered
+
+NO_ROW = Q(pk__in=[])
+
+
+class NamesInReach(msgspec.Struct, frozen=True):
+    """Names of a cluster, or of all clusters: dead letters of one of these topics or connectors are in reach."""
+
+    cluster: str | None
+    topics: tuple[str, ...]
+    connectors: tuple[str, ...]
+
+    def condition(self, prefix: str) -> Q:
+        """Return the condition on columns that begin with `prefix`."""
+        found = Q(**{f"{prefix}topic__in": self.topics}) if self.topics else Q()
+        if self.connectors:
+            found |= Q(**{f"{prefix}connector__in": self.connectors})
+        return found if self.cluster is None else found & Q(**{f"{prefix}cluster": self.cluster})
+
+
+def names_in_reach() -> list[NamesInReach]:
+    """Return the names that have dead letters within the limited reach of the request."""
+    return remembered("names", _names)
+
+
+def of_source(prefix: str = "") -> Q:
+    """Return the condition on `topic`, `connector` and `cluster`, with a prefix that leads to their table."""
+    found = Q()
+    for names in names_in_reach():
+        found |= names.condition(prefix)
+    return found or NO_ROW
+
+
+def fingerprints_in_reach() -> QuerySet[Any]:
+    """Return the ids of fingerprints with dead letters in reach."""
+    return _rows("FingerprintSource").filter(of_source()).order_by().values("fingerprint_id")
+
+
+def groups_in_reach() -> QuerySet[Any]:
+    """Return the ids of groups with dead letters in reach."""
+    return _rows("Fingerprint").filter(pk__in=fingerprints_in_reach()).order_by().values("group_id")
+
+
+def regroupings_in_reach() -> QuerySet[Any]:
+    """Return the ids of merges and splits that moved fingerprints in reach."""
+    moves = _rows("RegroupingMove").filter(fingerprint_id__in=fingerprints_in_reach())
+    return moves.order_by().values("regrouping_id")
+
+
+def of_topic(reach: Reach) -> Q:
+    """Return the condition on `topic` and `cluster` of rows about a whole dead letter topic."""
+
+    def of_indexed(reach: Reach) -> dict[str, list[str]]:
+        found = defaultdict(list)
+        for cluster, topic in _rows("IndexPosition").order_by().values_list("cluster", "topic").distinct():
+            if reach.has_topic(topic, cluster):
+                found[cluster].append(topic)
+        return found
+
+    found = Q()
+    for cluster, topics in remembered("indexed topics", of_indexed).items():
+        found |= Q(cluster=cluster, topic__in=topics)
+    return found or NO_ROW
+
+
+def _names(reach: Reach) -> list[NamesInReach]:
+    """Return the names by cluster; for all clusters at once if no pattern names a cluster.
+
+    If the topics alone lead to all dead letters in reach, no connectors are named, and the reverse: one list of names
+    can use one index.
+    """
+    rows = _rows("FingerprintSource").order_by().values_list("cluster", "topic", "connector").distinct()
+    by_cluster: dict[str | None, list[tuple[str, str]]] = defaultdict(list)
+    one_for_all = not any("/" in pattern for pattern in (*reach.topics, *reach.connectors))
+    for cluster, topic, connector in rows:
+        if reach.has_source(topic, connector, cluster):
+            by_cluster[None if one_for_all else cluster].append((topic, connector))
+    found = []
+    for cluster, pairs in by_cluster.items():
+        topics = {topic for topic, _ in pairs if reach.has_topic(topic, cluster or "")}
+        connectors = {connector for _, connector in pairs if reach.has_connector(connector, cluster or "")}
+        if all(topic in topics for topic, _ in pairs):
+            connectors = set()
+        elif all(connector in connectors for _, connector in pairs):
+            topics = set()
+        found.append(NamesInReach(cluster, tuple(sorted(topics)), tuple(sorted(connectors))))
+    return found
+
+
+def _rows(model: str) -> Any:
+    """Return the unlimited manager of a model. The models import this module, so it asks Django for them."""
+    return apps.get_model("deadletters", model)._base_manager

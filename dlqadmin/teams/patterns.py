@@ -1,0 +1,30 @@
+"""Patterns of the names that a team owns: `orders.*`, or `eu/orders.*` for one cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+MOST_PATTERNS = 200  # of one team and kind
+MAX_LENGTH = 320
+
+
+@lru_cache(4096)
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+
+
+def owns(patterns: Iterable[str], cluster: str, name: str) -> bool:
+    """Return whether one of the patterns matches this name of this cluster.
+
+    An empty name is the name of nothing, so even `*` does not match it.
+    """
+    return bool(name) and any(_matches(pattern, cluster, name) for pattern in patterns)
+
+
+def _matches(pattern: str, cluster: str, name: str) -> bool:
+    wanted, slash, rest = pattern.partition("/")
+    if slash:
+        return bool(_expression(wanted).fullmatch(cluster) and _expression(rest).fullmatch(name))
+    return _expression(pattern).fullmatch(name) is not None

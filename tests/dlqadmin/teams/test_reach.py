@@ -1,0 +1,117 @@
+"""What people of a team see: the rows, counts and groups of what their teams own, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from dlqadmin.deadletters.models import CountDay, DeadLetter, FingerprintSource
+from dlqadmin.teams.patterns import owns
+from dlqadmin.teams.reach import NOTHING, reaching
+from tests.dlqadmin.conftest import member, person, signed_in, team
+from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NST, index, letter
+
+pytestmark = pytest.mark.django_db
+API = "/api/v1"
+
+
+@pytest.fixture(autouse=True)
+def letters() -> None:
+    """Four dead letters of earthquakes, two of a stations' topic, and one of its connector in a topic of others."""
+    index([letter(n) for n in range(4)])
+    index([letter(n, topic="stations.dlq", connector="stations-to-sql", message=NST) for n in range(2)])
+    index([letter(0, topic="shared.dlq", connector="stations-to-sql", message=BAD_JSON)])
+    index([letter(1, topic="shared.dlq", connector="other")])
+
+
+def of_stations(*roles: str) -> APIClient:
+    stations = team("stations", ["stations.*"], ["stations-*"])
+    return signed_in(member("sam", {stations: roles or ("viewer",)}))
+
+
+def ask(client: APIClient, path: str, **params: Any) -> Any:
+    answer = client.get(f"{API}/{path}", {**ALL, **params})
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def counted(client: APIClient, **params: Any) -> int:
+    return sum(row["count"] for row in ask(client, "dead-letters/facets", **params)["facets"]["stage"])
+
+
+def test_a_list_shows_topics_and_connectors_of_the_team() -> None:
+    rows = ask(of_stations(), "dead-letters")["results"]
+    assert {(row["topic"], row["connector"]) for row in rows} == {
+        ("stations.dlq", "stations-to-sql"),
+        ("shared.dlq", "stations-to-sql"),
+    }
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [({"topic": "usgs.earthquakes.dlq"}, 0), ({"topic": "shared.dlq"}, 1), ({"q": "stage:TASK_PUT"}, 3)],
+)
+def test_filters_cannot_widen_it(filters: dict[str, str], found: int) -> None:
+    client = of_stations()
+    assert len(ask(client, "dead-letters", **filters)["results"]) == found
+    assert counted(client, **filters) == found
+
+
+def test_facets_and_groups_are_exact_for_what_the_team_owns() -> None:
+    client = of_stations()
+    facets = ask(client, "dead-letters/facets")
+    assert (counted(client), facets["exact"]) == (3, True)
+    assert {row["value"] for row in facets["facets"]["topic"]} == {"stations.dlq", "shared.dlq"}
+    groups = ask(client, "groups")
+    assert (len(groups["results"]), groups["total_records"], groups["exact"]) == (2, 3, True)
+
+
+def test_what_others_own_is_not_found() -> None:
+    client, theirs = of_stations(), DeadLetter.objects.get(topic="usgs.earthquakes.dlq", offset=0)
+    group = theirs.fingerprint.group_id
+    assert client.get(f"{API}/dead-letters/{theirs.pk}").status_code == 404
+    assert client.get(f"{API}/groups/{group}").status_code == 404
+
+
+def test_a_role_holds_for_its_team_alone() -> None:
+    stations, quakes = team("stations", ["stations.*"]), team("quakes", ["usgs.*"])
+    client = signed_in(member("sam", {stations: ("viewer",), quakes: ("operator",)}))
+    of = {row.topic: row.fingerprint.group_id for row in DeadLetter.objects.all()}
+    assert client.post(f"{API}/groups/{of['stations.dlq']}/notes", {"text": "mine?"}).status_code == 404
+    assert client.post(f"{API}/groups/{of['usgs.earthquakes.dlq']}/notes", {"text": "mine"}).status_code == 200
+    assert len(ask(client, "dead-letters")["results"]) == 6
+
+
+def test_a_global_role_still_reaches_everything() -> None:
+    assert counted(signed_in(person("vera", "viewer"))) == 8
+
+
+def test_who_has_no_role_in_any_team_is_refused() -> None:
+    team("stations", ["stations.*"])
+    assert signed_in(person("nobody", None)).get(f"{API}/dead-letters").status_code == 403
+
+
+def test_a_reach_of_nothing_finds_nothing() -> None:
+    with reaching(NOTHING):
+        assert (DeadLetter.objects.count(), CountDay.objects.count(), FingerprintSource.objects.count()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "found"),
+    [
+        ("orders", "orders", True),
+        ("orders", "orders.dlq", False),
+        ("orders.*", "orders.dlq", True),
+        ("orders.*", "ordersXdlq", False),
+        ("*", "orders", True),
+        ("*", "", False),
+        ("local/orders", "orders", True),
+        ("eu/orders", "orders", False),
+        ("*/orders", "orders", True),
+    ],
+)
+def test_patterns(pattern: str, name: str, found: bool) -> None:
+    assert owns([pattern], "local", name) is found
