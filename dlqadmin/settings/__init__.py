@@ -121,6 +121,7 @@ INSTALLED_APPS = [
     "dlqadmin.dialects",
     "dlqadmin.deadletters",
     "dlqadmin.schemas",
+    "dlqadmin.notifications",
     "dlqadmin.accounts",
     "dlqadmin.audit",
 ]
