@@ -15,16 +15,16 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from dlqadmin.notifications import tasks
-from dlqadmin.notifications.messages import MAX_BODY, MAX_LINK, MAX_SUBJECT, Message
-from dlqadmin.notifications.models import Channel, Delivery, UsedKey
+from dlqadmin.notifications.messages import MAX_BODY, MAX_LINK, MAX_SUBJECT, ChannelMessage
+from dlqadmin.notifications.models import Channel, ChannelDelivery, UsedKey
 from dlqadmin.rest.text import storable
 
 TRIED_FOR = timedelta(hours=24)
 
 
 def queue(
-    channel: Channel, message: Message, dedupe: str, not_before: datetime | None = None, source: str = ""
-) -> Delivery | None:
+    channel: Channel, message: ChannelMessage, dedupe: str, not_before: datetime | None = None, source: str = ""
+) -> ChannelDelivery | None:
     """Queue a message in the caller's transaction. Return None if this dedupe key was ever queued before.
 
     A worker sends it after the commit, and not before `not_before`.
@@ -33,7 +33,7 @@ def queue(
     due = max(not_before or now, now)
     if UsedKey.objects.filter(dedupe=dedupe).exists():
         return None
-    delivery = Delivery(
+    delivery = ChannelDelivery(
         public_id=f"msg_{uuid.uuid4().hex}",
         channel=channel,
         channel_name=channel.name,

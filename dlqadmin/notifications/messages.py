@@ -12,7 +12,7 @@ MAX_LINK = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChannelMessage:
     """A message in plain text.
 
     - `event`: a name for programs, such as `alert.opened`.

@@ -54,7 +54,7 @@ class DeliveryState(models.TextChoices):
     GIVEN_UP = "given_up"
 
 
-class Delivery(Job):
+class ChannelDelivery(Job):
     """One message to one channel.
 
     - `public_id`: the id that receivers see. It stays the same in all tries, so that they can drop repeats.

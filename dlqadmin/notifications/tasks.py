@@ -12,7 +12,7 @@ from dlqadmin.notifications.models import Delivery
 
 def enqueue_delivery(pk: int) -> None:
     """Queue the next try of a delivery."""
-    messages.enqueue(deliver, Delivery, pk)
+    messages.enqueue(deliver, ChannelDelivery, pk)
 
 
 @shared_task
