@@ -9,6 +9,7 @@ from typing import Any
 MAX_SUBJECT = 200  # characters
 MAX_BODY = 20_000
 MAX_LINK = 1000
+MAX_FACTS = 64_000  # bytes of JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class ChannelMessage:
     - `subject`: one line. Line breaks become spaces, and more than MAX_SUBJECT characters are cut.
     - `body`: the text for people; cut after MAX_BODY characters.
     - `link`: the address of a screen, or "".
-    - `facts`: JSON for programs; only webhooks carry it.
+    - `facts`: JSON for programs; only webhooks carry it. More than MAX_FACTS bytes are left out.
     """
 
     event: str

@@ -59,9 +59,10 @@ class ChannelDelivery(Job):
 
     - `public_id`: the id that receivers see. It stays the same in all tries, so that they can drop repeats.
     - `dedupe`: the same key is queued once.
-    - `not_before`: the time of the next try. `give_up_at`: no try begins later.
-    - `failures`: failed tries in a row, which decide about the pause. `log`: the newest tries.
-    - `tries`, `heartbeat` and `claim_token` belong to the job; `tries` counts killed workers, not sends.
+    - `not_before`: the time of the next try; once it has ended, of its end.
+    - `give_up_at`: the delivery is given up if the next try would begin later.
+    - `failures`: failed tries in a row, which decide about the pause. `sends`: all tries. `log`: the newest of them.
+    - `tries` belongs to the job, and counts claims without a result.
     - `channel` is null, and `channel_name` remains, after the channel was deleted.
     """
 
