@@ -36,6 +36,7 @@ urlpatterns = [
     path("ownership-rules", ownership_views.OwnershipRulesView.as_view()),
     path("ownership-rules/preview", ownership_views.OwnershipPreviewView.as_view()),
     path("ownership-rules/apply", ownership_views.OwnershipApplyView.as_view()),
+    path("assignees", ownership_views.AssigneesView.as_view()),
     path("mentions", ownership_views.MentionsView.as_view()),
     path("mentions/seen", ownership_views.MentionsSeenView.as_view()),
     path("issue-trackers", ownership_views.IssueTrackersView.as_view()),

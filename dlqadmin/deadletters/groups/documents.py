@@ -198,6 +198,13 @@ class OwnershipPreview(Document):
     matches: list[int]
 
 
+class Assignees(Document):
+    """The names of people and teams to whom groups can be assigned."""
+
+    people: list[str]
+    teams: list[str]
+
+
 class MentionDocument(Document):
     """A note that mentions the user."""
 

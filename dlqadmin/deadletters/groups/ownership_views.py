@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -17,6 +18,7 @@ from dlqadmin.audit.permissions import IsAdministrator, IsViewer, IsViewerOrAdmi
 from dlqadmin.deadletters.groups import issues, mentions, ownership_rules
 from dlqadmin.deadletters.groups.details import issue_document
 from dlqadmin.deadletters.groups.documents import (
+    Assignees,
     ChangedGroups,
     IssueDocument,
     MentionDocument,
@@ -33,9 +35,11 @@ from dlqadmin.deadletters.index import ownership
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
+from dlqadmin.teams.models import Team, TeamRole
 from dlqadmin.teams.reach import current_reach
 
 SHOWN_MENTIONS = 50
+MOST_ASSIGNEES = 1000
 
 
 class OwnershipRulesView(APIView):
@@ -76,6 +80,28 @@ class OwnershipApplyView(APIView):
     def post(self, request: Request) -> Response:
         """Assign the groups that nobody owns."""
         return Response(ChangedGroups(changed=ownership_rules.apply(_actor(request), timezone.now())))
+
+
+class AssigneesView(APIView):
+    """The people and teams to whom groups can be assigned."""
+
+    @extend_schema(operation_id="assignees_list", responses=Assignees)
+    def get(self, request: Request) -> Response:
+        """Return the names of active people, and of teams. People of a team see their teams and who is in them."""
+        people, teams = User.objects.filter(is_active=True), Team.objects.all()
+        reach = current_reach()
+        if reach.teams is not None:
+            roles = TeamRole.objects.filter(team__in=reach.teams)
+            people = people.filter(
+                Q(pk__in=roles.values("user_id")) | Q(groups__in=roles.values("group_id")) | Q(pk=request.user.pk)
+            ).distinct()
+            teams = teams.filter(pk__in=reach.teams)
+        return Response(
+            Assignees(
+                people=list(people.order_by("username").values_list("username", flat=True)[:MOST_ASSIGNEES]),
+                teams=list(teams.order_by("name").values_list("name", flat=True)[:MOST_ASSIGNEES]),
+            )
+        )
 
 
 class MentionsView(APIView):

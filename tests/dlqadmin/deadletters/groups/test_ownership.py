@@ -180,3 +180,13 @@ def test_groups_that_are_split_or_carried_over_keep_their_team(as_operator: APIC
 def test_indexing_many_letters_of_known_groups_asks_no_rule() -> None:
     index([letter(n) for n in range(3)])
     assert Group.objects.get().owner is None
+
+
+def test_people_of_a_team_may_assign_to_their_own_people_and_teams() -> None:
+    quakes, stations = team("quakes", ["usgs.*"]), team("stations", ["stations.*"])
+    member("sue", {stations: ("viewer",)})
+    member("sid", {quakes: ("viewer",)})
+    sam = signed_in(member("sam", {quakes: ("operator",)}))
+    assert sam.get(f"{API}/assignees").json() == {"people": ["sam", "sid"], "teams": ["quakes"]}
+    vera = signed_in(person("vera", "viewer"))
+    assert vera.get(f"{API}/assignees").json()["teams"] == ["quakes", "stations"]
