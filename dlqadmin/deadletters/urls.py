@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dlqadmin.deadletters.groups import action_views
+from dlqadmin.deadletters.groups import action_views, ownership_views
 from dlqadmin.deadletters.groups import views as group_views
 from dlqadmin.deadletters.records import decoded_views, expiry_views, lookup_views, views
 from dlqadmin.deadletters.search import list_views
@@ -31,6 +31,16 @@ urlpatterns = [
     path("groups/<int:pk>/notes", action_views.GroupNotes.as_view()),
     path("groups/<int:pk>/common", group_views.GroupCommon.as_view()),
     path("groups/<int:pk>/split", action_views.GroupSplit.as_view()),
+    path("groups/<int:pk>/issues", ownership_views.GroupIssues.as_view()),
+    path("groups/<int:pk>/issues/<int:issue>", ownership_views.GroupIssueView.as_view()),
+    path("ownership-rules", ownership_views.OwnershipRulesView.as_view()),
+    path("ownership-rules/preview", ownership_views.OwnershipPreviewView.as_view()),
+    path("ownership-rules/apply", ownership_views.OwnershipApplyView.as_view()),
+    path("assignees", ownership_views.AssigneesView.as_view()),
+    path("mentions", ownership_views.MentionsView.as_view()),
+    path("mentions/seen", ownership_views.MentionsSeenView.as_view()),
+    path("issue-trackers", ownership_views.IssueTrackersView.as_view()),
+    path("issue-trackers/<int:pk>", ownership_views.IssueTrackerView.as_view()),
     path("groups/merge", action_views.GroupsMerge.as_view()),
     path("groups/mute", action_views.GroupsMute.as_view()),
     path("groups/reopen", action_views.GroupsReopen.as_view()),

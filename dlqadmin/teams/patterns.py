@@ -15,6 +15,11 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
 
 
+def is_match(pattern: str, name: str) -> bool:
+    """Return whether the pattern matches the whole name. `*` stands for any text."""
+    return _expression(pattern).fullmatch(name) is not None
+
+
 def owns(patterns: Iterable[str], cluster: str, name: str) -> bool:
     """Return whether one of the patterns matches this name of this cluster.
 
@@ -26,5 +31,5 @@ def owns(patterns: Iterable[str], cluster: str, name: str) -> bool:
 def _matches(pattern: str, cluster: str, name: str) -> bool:
     wanted, slash, rest = pattern.partition("/")
     if slash:
-        return bool(_expression(wanted).fullmatch(cluster) and _expression(rest).fullmatch(name))
-    return _expression(pattern).fullmatch(name) is not None
+        return is_match(wanted, cluster) and is_match(rest, name)
+    return is_match(pattern, name)

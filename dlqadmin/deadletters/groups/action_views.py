@@ -29,6 +29,7 @@ from dlqadmin.deadletters.groups.requests import (
 from dlqadmin.deadletters.groups.views import find_group, group_response
 from dlqadmin.deadletters.models import Group, Regrouping
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.teams.models import Team
 
 
 class GroupActionView(APIView):
@@ -71,9 +72,9 @@ class GroupAssign(GroupActionView):
 
     @extend_schema(operation_id="groups_assign", request=AssignmentBody, responses=GroupDetail)
     def post(self, request: Request, pk: int) -> Response:
-        """Assign the group to a user, or with null to nobody."""
+        """Assign the group to a user or a team, or to nobody."""
         _check_exists(pk)
-        owner = _find_owner(self.body(request, AssignmentBody)["username"])
+        owner = _find_owner(self.body(request, AssignmentBody))
         triage.assign([pk], _actor(request), owner, timezone.now())
         return group_response(request, find_group(pk))
 
@@ -140,9 +141,9 @@ class GroupsAssign(GroupActionView):
 
     @extend_schema(operation_id="groups_assign_many", request=GroupsAssignmentBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
-        """Assign the groups to a user, or with null to nobody."""
+        """Assign the groups to a user or a team, or to nobody."""
         body = self.body(request, GroupsAssignmentBody)
-        changed = triage.assign(body["groups"], _actor(request), _find_owner(body["username"]), timezone.now())
+        changed = triage.assign(body["groups"], _actor(request), _find_owner(body), timezone.now())
         return Response(ChangedGroups(changed=changed))
 
 
@@ -175,11 +176,16 @@ def _check_exists(pk: int) -> None:
         raise Http404("There is no group with this id.")
 
 
-def _find_owner(name: str | None) -> User | None:
-    owner = User.objects.filter(username=name, is_active=True).first() if name else None
-    if name and owner is None:
+def _find_owner(body: dict[str, Any]) -> User | Team | None:
+    if name := body["username"]:
+        if owner := User.objects.filter(username=name, is_active=True).first():
+            return owner
         raise serializers.ValidationError({"username": ["This user does not exist."]})
-    return owner
+    if name := body["team"]:
+        if team := Team.objects.filter(name=name).first():
+            return team
+        raise serializers.ValidationError({"team": ["This team does not exist."]})
+    return None
 
 
 def _actor(request: Request) -> User:

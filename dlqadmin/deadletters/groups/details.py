@@ -12,10 +12,11 @@ from dlqadmin.deadletters.groups.documents import (
     GroupDetail,
     GroupDocument,
     HoleDocument,
+    IssueDocument,
     RegroupingDocument,
 )
 from dlqadmin.deadletters.groups.fingerprint_counts import by_fingerprint
-from dlqadmin.deadletters.models import Fingerprint, Group, GroupActivity, Regrouping, RegroupingMove
+from dlqadmin.deadletters.models import Fingerprint, Group, GroupActivity, GroupIssue, Regrouping, RegroupingMove
 from dlqadmin.deadletters.search.documents import GroupLink
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.rest.documents import extend
@@ -38,11 +39,17 @@ def detail(group: Group, summary: GroupDocument, filters: Filters) -> GroupDetai
         summary,
         fingerprints=[_fingerprint(row, counts.get(row.pk, 0)) for row in fingerprints[:MOST_FINGERPRINTS]],
         regroupings=regroupings(group.pk),
+        issues=[issue_document(row) for row in group.issues.order_by("pk")],
         activity=[
             *(ActivityDocument(at=iso(row.at), actor=row.actor, kind=row.kind, text=row.text) for row in activity),
             ActivityDocument(at=iso(group.first_seen), actor="indexer", kind="first_seen", text="first seen"),
         ],
     )
+
+
+def issue_document(row: GroupIssue) -> IssueDocument:
+    """Return a link to an issue for the API."""
+    return IssueDocument(id=row.pk, name=row.name, url=row.url, actor=row.actor, at=iso(row.at))
 
 
 def regroupings(group: int) -> list[RegroupingDocument]:

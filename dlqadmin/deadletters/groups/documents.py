@@ -56,6 +56,7 @@ class GroupDocument(Document):
     first_seen: Time
     last_seen: Time
     owner: str | None
+    team: str | None
     connectors: list[str]
     topics: list[str]
     sparkline: SparklineDocument
@@ -137,9 +138,20 @@ class ActivityDocument(Document):
     text: str
 
 
-class GroupDetail(GroupDocument):
-    """A group with its fingerprints and its history."""
+class IssueDocument(Document):
+    """A link to an issue in a tracker."""
 
+    id: int
+    name: str
+    url: str
+    actor: str
+    at: Time
+
+
+class GroupDetail(GroupDocument):
+    """A group with its fingerprints, its history, and links to issues."""
+
+    issues: list[IssueDocument]
     fingerprints: list[FingerprintDocument]
     regroupings: list[RegroupingDocument]
     activity: list[ActivityDocument]
@@ -162,3 +174,64 @@ class ChangedGroups(Document):
     """The number of changed groups."""
 
     changed: int
+
+
+class OwnershipRuleDocument(Document):
+    """A rule about the owners of new groups: patterns, empty for any, and either a user or a team."""
+
+    topic: str
+    connector: str
+    exception: str
+    username: str | None
+    team: str | None
+
+
+class OwnershipRules(Document):
+    """All rules in order. The first one that matches counts."""
+
+    rules: list[OwnershipRuleDocument]
+
+
+class OwnershipPreview(Document):
+    """For each rule the number of groups that nobody owns and that it would assign."""
+
+    matches: list[int]
+
+
+class Assignees(Document):
+    """The names of people and teams to whom groups can be assigned."""
+
+    people: list[str]
+    teams: list[str]
+
+
+class MentionDocument(Document):
+    """A note that mentions the user."""
+
+    group: int
+    title: str
+    at: Time
+    actor: str
+    text: str
+    seen: bool
+
+
+class MentionList(Document):
+    """The newest notes that mention the user, and the number that the user has not seen."""
+
+    results: list[MentionDocument]
+    unseen: int
+
+
+class TrackerDocument(Document):
+    """An issue tracker. `template` is the address of its form for a new issue."""
+
+    id: int
+    name: str
+    template: str
+
+
+class TrackerList(Document):
+    """All issue trackers, by name."""
+
+    results: list[TrackerDocument]

@@ -179,6 +179,7 @@ def _new_group(fingerprints: Sequence[int], like: Group) -> Group:
         first_seen=first,
         last_seen=last,
         owner_id=like.owner_id,
+        team_id=like.team_id,
         **{name: getattr(like, name) for name in DECIDED},
     )
 

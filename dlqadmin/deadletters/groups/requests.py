@@ -13,6 +13,7 @@ from dlqadmin.rest.fields import BoundedListField
 from dlqadmin.rest.pagination import MAX_ID
 
 MOST_GROUPS = 500
+MOST_RULES = 500
 MOST_EVENTS = 2**31 - 1
 
 
@@ -30,9 +31,16 @@ class ReasonBody(Form):
 
 
 class AssignmentBody(Form):
-    """The new owner of a group; null for nobody."""
+    """The new owner of a group: a user or a team. Both null: nobody."""
 
-    username = serializers.CharField(allow_null=True, max_length=150)
+    username = serializers.CharField(required=False, default=None, allow_null=True, max_length=150)
+    team = serializers.CharField(required=False, default=None, allow_null=True, max_length=64)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that at most one owner is given."""
+        if attrs["username"] and attrs["team"]:
+            raise serializers.ValidationError("Set either username or team.")
+        return attrs
 
 
 class NoteBody(Form):
@@ -81,3 +89,33 @@ class GroupSplitBody(ReasonBody):
     """Fingerprints to split off into a new group."""
 
     fingerprints = BoundedListField(child=RowIdField(), allow_empty=False, max_length=MOST_GROUPS)
+
+
+class OwnershipRuleBody(Form):
+    """A rule: patterns of the topic, the connector and the exception, empty for any, and the owner."""
+
+    topic = serializers.CharField(required=False, default="", allow_blank=True, max_length=249)
+    connector = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
+    exception = serializers.CharField(required=False, default="", allow_blank=True, max_length=300)
+    username = serializers.CharField(required=False, default=None, allow_null=True, max_length=150)
+    team = serializers.CharField(required=False, default=None, allow_null=True, max_length=64)
+
+
+class OwnershipRulesBody(Form):
+    """All rules, in order."""
+
+    rules = BoundedListField(child=OwnershipRuleBody(), max_length=MOST_RULES)
+
+
+class TrackerBody(Form):
+    """An issue tracker: its name, and the address of its form for a new issue."""
+
+    name = serializers.CharField(max_length=60)
+    template = serializers.CharField(max_length=1000)
+
+
+class IssueBody(Form):
+    """A link to an issue."""
+
+    name = serializers.CharField(max_length=100)
+    url = serializers.CharField(max_length=1000)

@@ -25,6 +25,8 @@ from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.deadletters.search.queries import WINDOW
 from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.models import TeamRoleName
+from dlqadmin.teams.reach import teams_with_roles
 
 DAY = timedelta(days=1)
 NOW = timedelta(minutes=5)
@@ -89,7 +91,7 @@ def summarise(found: Mapping[CounterCell, int], now: datetime) -> list[GroupSumm
     """Return the summaries for given counts."""
     known = {
         row.pk: row
-        for row in Fingerprint.objects.select_related("group__owner").filter(
+        for row in Fingerprint.objects.select_related("group__owner", "group__team").filter(
             pk__in={cell.fingerprint for cell in found}
         )
     }
@@ -111,6 +113,21 @@ def summarise(found: Mapping[CounterCell, int], now: datetime) -> list[GroupSumm
         if cell.topic not in row.topics:
             row.topics.append(cell.topic)
     return list(rows.values())
+
+
+def owned_by(owner: str, user: Any, rows: list[GroupSummary]) -> list[GroupSummary]:
+    """Return the groups with this owner: `me`, which counts the user's teams, `none`, a user, or `team:` and a name."""
+    if not owner:
+        return rows
+    if owner == "none":
+        return [row for row in rows if row.group.owner_id is None and row.group.team_id is None]
+    if owner == "me":
+        teams = teams_with_roles(user, TeamRoleName.values)
+        return [row for row in rows if row.group.owner_id == user.pk or row.group.team_id in teams]
+    named, is_team, team = owner.partition("team:")
+    if is_team and not named:
+        return [row for row in rows if row.group.team and row.group.team.name == team]
+    return [row for row in rows if row.group.owner and row.group.owner.get_username() == owner]
 
 
 def tab_counts(rows: Iterable[GroupSummary]) -> TabCounts:
@@ -181,6 +198,7 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
             first_seen=iso(row.group.first_seen),
             last_seen=iso(row.group.last_seen),
             owner=row.group.owner.get_username() if row.group.owner else None,
+            team=row.group.team.name if row.group.team else None,
             connectors=row.connectors,
             topics=row.topics,
             sparkline=lines[row.group.pk],

@@ -11,9 +11,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.groups import mentions
 from dlqadmin.deadletters.index.mutes import NO_MUTE
 from dlqadmin.deadletters.models import Group, GroupActivity, GroupStatus
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.teams.models import Team
 
 
 class MuteConditions(msgspec.Struct, frozen=True):
@@ -62,18 +64,26 @@ def mute(groups: Collection[int], wanted: MuteConditions, actor: User, reason: s
         return _change(found, changed, (actor, "muted", text_with_reason(f"muted {wanted}", reason), now), "resolved")
 
 
-def assign(groups: Collection[int], actor: User, owner: User | None, now: datetime) -> int:
-    """Assign groups to a person, or to nobody."""
-    text = f"assigned to {owner.get_username()}" if owner else "assigned to nobody"
+def assign(groups: Collection[int], actor: User, owner: User | Team | None, now: datetime) -> int:
+    """Assign groups to a person or a team, or to nobody."""
+    named = owner.get_username() if isinstance(owner, User) else f"team {owner}" if owner else "nobody"
+    changed = {"owner": None, "team": None} | ({} if owner is None else {owner_column(owner): owner})
     with transaction.atomic():
         found = [row.pk for row in lock_groups(groups)]
-        return _change(found, {"owner": owner}, (actor, "assigned", text, now), "")
+        return _change(found, changed, (actor, "assigned", f"assigned to {named}", now), "")
+
+
+def owner_column(owner: User | Team) -> str:
+    """Return the column of a group for this owner."""
+    return "owner" if isinstance(owner, User) else "team"
 
 
 def add_note(group: int, actor: User, text: str, now: datetime) -> None:
-    """Add a note to the group."""
+    """Add a note to the group. It mentions people with `@`, of whom those are told who may see the group."""
     with transaction.atomic():
         record_action([row.pk for row in lock_groups([group])], actor, "note", text, now)
+        note = GroupActivity.objects.filter(group_id=group, kind="note").latest("pk")
+        mentions.tell(note)
 
 
 def lock_groups(groups: Collection[int]) -> list[Group]:

@@ -39,6 +39,7 @@ class GroupList(APIView):
         parameters=[
             *FILTERS,
             OpenApiParameter("status", str, enum=list(TABS), description="The tab. Without it, all groups are listed."),
+            OpenApiParameter("owner", str, description="`me`, `none`, a user, or `team:` and a team's name."),
             OpenApiParameter("sort", str, enum=list(summaries.SORTS)),
             *PAGING,
             QUERY_ID,
@@ -65,7 +66,7 @@ class GroupList(APIView):
         audit_search(reader, request, filters, "groups")
         with cancellable_query(request):
             found = summaries.matching_cells(filters)
-        every = summaries.summarise(found.cells, now)
+        every = summaries.owned_by(params.get("owner", ""), request.user, summaries.summarise(found.cells, now))
         rows = summaries.sort_summaries([row for row in every if not tab or row.state in TABS[tab]], sort)
         shown = rows[first : first + limit]
         return Response(
@@ -116,7 +117,11 @@ def group_response(request: Request, group: Group) -> Response:
 
 def find_group(pk: int) -> Group:
     """Return the group with this id, or the one it was merged into. Raises Http404."""
-    found = Group.objects.select_related("owner").filter(pk=current_groups([pk])[pk]).first() if pk <= MAX_ID else None
+    found = (
+        Group.objects.select_related("owner", "team").filter(pk=current_groups([pk])[pk]).first()
+        if pk <= MAX_ID
+        else None
+    )
     if found is None:
         raise Http404("There is no group with this id.")
     return found

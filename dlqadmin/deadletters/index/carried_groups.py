@@ -57,6 +57,7 @@ def split_off(former: Group, title: str) -> Group:
         first_seen=former.first_seen,
         last_seen=former.last_seen,
         owner_id=former.owner_id,
+        team_id=former.team_id,
         **{name: getattr(former, name) for name in DECIDED},
     )
 

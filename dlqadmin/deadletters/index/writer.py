@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dlqadmin.deadletters.group_states import HOUR
-from dlqadmin.deadletters.index import carried_groups, letter_rows, watermark, word_index
+from dlqadmin.deadletters.index import carried_groups, letter_rows, ownership, watermark, word_index
 from dlqadmin.deadletters.index.bulk_insert import bulk
 from dlqadmin.deadletters.index.column_values import EPOCH, clean, moment
 from dlqadmin.deadletters.index.fingerprint import ComputedFingerprint
@@ -224,9 +224,7 @@ def _new_fingerprint(item: ParsedMessage, former: int | None, now: datetime) -> 
     try:
         with transaction.atomic():
             if former is None:
-                return _fingerprint_in(
-                    Group.objects.create(title=name, first_seen=item.failed_at, last_seen=item.failed_at), why
-                )
+                return _fingerprint_in(_new_group(item, name, now), why)
             group = Group.objects.get(pk=former)
             if carried_groups.continues_whole(group, why):
                 carried_groups.rename(group, name, now)
@@ -238,6 +236,19 @@ def _new_fingerprint(item: ParsedMessage, former: int | None, now: datetime) -> 
     except IntegrityError:
         # Another writer committed this digest first. The savepoint also rolled back the empty group made for it.
         return Fingerprint.objects.get(digest=why.digest)
+
+
+def _new_group(item: ParsedMessage, name: str, now: datetime) -> Group:
+    """Create a group, with an owner if a rule names one."""
+    failure = ownership.Failure(item.message.topic, item.connector, item.fingerprint.exception_class)
+    rule = ownership.first_match(ownership.rules(), failure)
+    owner = {"owner_id": rule.owner_id, "team_id": rule.team_id} if rule else {}
+    group = Group.objects.create(title=name, first_seen=item.failed_at, last_seen=item.failed_at, **owner)
+    if rule is not None:
+        GroupActivity.objects.create(
+            group=group, at=now, actor="indexer", kind="assigned", text=ownership.owner_text(rule)
+        )
+    return group
 
 
 def _fingerprint_in(group: Group, why: ComputedFingerprint) -> Fingerprint:

@@ -34,6 +34,7 @@ from dlqadmin.deadletters.models.letters import (
     WorkState,
 )
 from dlqadmin.deadletters.models.mappings import MappingVersion, Reread, RereadState
+from dlqadmin.deadletters.models.ownership import GroupIssue, IssueTracker, Mention, OwnershipRule
 from dlqadmin.deadletters.models.topics import TopicRule
 
 __all__ = [
@@ -50,10 +51,14 @@ __all__ = [
     "FingerprintSource",
     "Group",
     "GroupActivity",
+    "GroupIssue",
     "GroupStatus",
     "IndexPosition",
+    "IssueTracker",
     "MappingVersion",
+    "Mention",
     "Original",
+    "OwnershipRule",
     "QueuedDecoding",
     "Regrouping",
     "RegroupingMove",

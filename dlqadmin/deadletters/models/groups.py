@@ -22,7 +22,7 @@ class Group(models.Model):
 
     A muted group opens again at `mute_until`, after `mute_count` more events, or at `mute_rate` events an
     hour. If none of these is set, it stays muted. A group that was merged into another one has no
-    fingerprints left.
+    fingerprints left. Its owner is a person, a team, or nobody.
     """
 
     title = models.CharField(max_length=200)
@@ -34,7 +34,9 @@ class Group(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="owned_groups"
     )
-
+    team = models.ForeignKey(
+        "teams.Team", on_delete=models.SET_NULL, null=True, blank=True, related_name="owned_groups"
+    )
     muted_at = models.DateTimeField(null=True, blank=True)
     mute_until = models.DateTimeField(null=True, blank=True)
     mute_count = models.BigIntegerField(null=True, blank=True)

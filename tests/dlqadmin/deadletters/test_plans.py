@@ -74,7 +74,7 @@ def get(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[G
 def get_of_teams(get: Get) -> Get:
     """A GET of a person of three teams: two own a topic each, one owns a connector that writes to two others."""
     teams = [team("orders", ["orders.events*"]), team("stock", ["stock.*"]), team("mail", [], ["mail-*"])]
-    return _get_of(member("teammate", {one: ("viewer", "payload reader") for one in teams}))
+    return _get_of(member("teammate", dict.fromkeys(teams, ("viewer", "payload reader"))))
 
 
 def _get_of(user: User) -> Get:
