@@ -18,7 +18,8 @@ from dlqadmin.connectors.secret_addresses import CLASS
 from dlqadmin.teams.reach import Reach, current_reach
 
 READS = ("topics", "topics.regex")  # every sink and stream has one of them
-MIRROR = "org.apache.kafka.connect.mirror."
+_MIRROR = re.compile(r"(?:.*\.)?mirror[^.]*", re.IGNORECASE)  # the engine's classes and those of MirrorMaker 2
+_KAFKA_SINK = "KafkaSink"  # of the engine
 _TOPIC = re.compile(r"(?:^|\.)topics?(?:\.name|\.regex|\.prefix)?$", re.IGNORECASE)
 # A source may name topics in options of its own, and its transforms choose the topics that it writes.
 _OF_SOURCE = re.compile(r"(?!topic\.creation\.).*topic", re.IGNORECASE)
@@ -45,8 +46,10 @@ def _problems(config: Mapping[str, str], reach: Reach) -> Iterator[tuple[str, st
     named = [option for option, value in config.items() if value.strip() and _names_topics(option, value, is_source)]
     if not named:
         yield READS[0], "must name the topics, because the connector may read or write only those of your teams."
-    if config.get(CLASS, "").startswith(MIRROR):
+    if _MIRROR.fullmatch(config.get(CLASS, "").strip()):
         yield CLASS, "copies topics by patterns. Only people who may operate all topics can configure it."
+    if config.get(CLASS, "").strip() == _KAFKA_SINK and not config.get("topic", "").strip():
+        yield "topic", "must name a topic of your teams. Without it, transforms choose the topics."
     for option in named:
         if problem := _problem(option, config[option].strip(), reach):
             yield option, problem

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.django_db
 API = "/api/v1/connectors"
 OWN, OTHER = "stations-to-sql", "quakes-to-sql"
 SINK = {"connector.class": "SqlSink", "topics": "stations.in"}
+DLQ = "errors.deadletterqueue.topic.name"
+MIRROR = "org.apache.kafka.connect.mirror"
 REASON = {"reason": "for the test"}
 
 
@@ -36,8 +38,8 @@ def client(stations: Team) -> APIClient:
 
 @pytest.fixture(autouse=True)
 def connectors(engine: FakeEngine) -> None:
-    engine.add(OWN, {**SINK, "errors.deadletterqueue.topic.name": "stations.dlq"}, tasks=2)
-    engine.add(OTHER, {"topics": "quakes.in", "errors.deadletterqueue.topic.name": "quakes.errors"}, tasks=3)
+    engine.add(OWN, {**SINK, DLQ: "stations.dlq"}, tasks=2)
+    engine.add(OTHER, {"topics": "quakes.in", DLQ: "quakes.errors"}, tasks=3)
 
 
 def create(client: APIClient, name: str = "stations-new", **config: str) -> Any:
@@ -105,7 +107,8 @@ def test_a_new_connector_has_a_name_of_the_team(client: APIClient, engine: FakeE
         {"topics": "stations.in,stations.more"},
         {"topics.regex": r"stations\..*"},
         {"topics.regex": r"^stations[.]in$"},
-        {"topics": "stations.in", "errors.deadletterqueue.topic.name": "stations.dlq", "topics.dir": "lake"},
+        {"topics": "stations.in", DLQ: "stations.dlq", "topics.dir": "lake"},
+        {"topics": "stations.in", "connector.class": "KafkaSink", "topic": "stations.copy"},
         {"topic.prefix": "stations.", "topic.creation.default.partitions": "3", "topic.creation.enable": "true"},
     ],
 )
@@ -125,14 +128,18 @@ def test_a_connector_with_topics_of_the_team_is_created(
         ({"topics.regex": ".*"}, "topics.regex"),
         ({"topics.regex": r"stations.*"}, "topics.regex"),  # the team owns only `stations.` and more
         ({"topics.regex": r"stations\.in|quakes\.in"}, "topics.regex"),
-        ({"topics": "stations.in", "errors.deadletterqueue.topic.name": "quakes.in"}, "errors.deadletterqueue.topic.name"),
+        ({"topics": "stations.in", DLQ: "quakes.in"}, DLQ),
         ({"topics": "stations.in", "errors.dlq.topic.name": "quakes.in"}, "errors.dlq.topic.name"),
         ({"topics": "stations.in", "sinks": "s", "sinks.s.topic": "quakes.in"}, "sinks.s.topic"),
         ({"topic.prefix": "stations"}, "topic.prefix"),
         ({"kafkaTopic": "quakes.in"}, "kafkaTopic"),
         ({"topic": "stations.in", "transforms": "r", "transforms.r.type": "a.b.RegexRouter"}, "transforms.r.type"),
         ({"file": "/data"}, "topics"),
-        ({"topics": "stations.in", "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"}, "connector.class"),
+        ({"topics": "stations.in", "connector.class": f"{MIRROR}.MirrorSourceConnector"}, "connector.class"),
+        ({"topics": "stations.in", "connector.class": "MirrorSinkConnector"}, "connector.class"),
+        ({"topics": "stations.in", "connector.class": "mirror"}, "connector.class"),
+        ({"topics": "stations.in", "connector.class": "KafkaSink"}, "topic"),
+        ({"topics": "stations.in", "connector.class": "KafkaSink", "topic": "quakes.in"}, "topic"),
     ],
 )  # fmt: skip
 def test_a_connector_with_topics_of_others_is_refused(
