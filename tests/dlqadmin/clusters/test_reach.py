@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.cache import caches
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -70,7 +71,7 @@ def test_samples_of_a_reach_are_not_those_of_another(stations: Team) -> None:
     lag = IndexLag([PartitionLag("stations.dlq", 0, 1, 9, NOW, 0.0)])
     with reaching(reach(stations)):
         index_progress.progress(lag, broker, followed_topics())
-    assert index_progress.caches["shared"].get("clusters:local:positions") is None
+    assert caches["shared"].get("clusters:local:positions") is None
 
 
 def test_values_that_are_not_decoded_count_for_their_team(stations: Team, as_viewer: APIClient) -> None:
