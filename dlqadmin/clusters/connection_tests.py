@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.conf import settings
+
 from dlqadmin.broker import clusters, connection_test
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import required_acls
@@ -12,6 +14,7 @@ from dlqadmin.clusters.documents import BrokerAddress, ConnectionTestAnswer, Req
 from dlqadmin.clusters.required_acls import AclCheck
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.rest.text import counted
+from dlqadmin.teams.reach import current_reach
 
 VERDICTS: Mapping[connection_test.Kind, str] = {
     "configuration": "The client rejects these options.",
@@ -37,7 +40,8 @@ def test(name: str) -> ConnectionTestAnswer:
     given = clusters.given_options(name)
     trial, client = connection_test.connect(name)
     followed = followed_topics()
-    dead = sorted(topic for topic in trial.topics if followed.follows(topic)) if not name else []
+    seen = [topic for topic in trial.topics if current_reach().has_topic(topic, settings.CLUSTER)]
+    dead = sorted(topic for topic in seen if followed.follows(topic)) if not name else []
     needs = required_acls.required_acls(dead, own=not name)
     who, servers = _principal(name, given), given[clusters.SERVERS]
     if client is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from django.conf import settings
@@ -28,6 +28,7 @@ from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.overview.documents import TextHealth
 from dlqadmin.overview.index_lag import index_lag
 from dlqadmin.rest.times import iso
+from dlqadmin.teams.reach import current_reach
 from engine.config.masking import mask_url
 
 ENDPOINT = "ssl.endpoint.identification.algorithm"
@@ -46,12 +47,13 @@ def index(now: datetime) -> IndexProgress:
     waiting = decoded_values.backlog()
     progress = index_progress.progress(lag, broker, followed)
     readings = topic_dialects.readings([row.topic for row in progress])
+    topics = [_progress(row, followed.matching_pattern(row.topic), readings.get(row.topic)) for row in progress]
     return IndexProgress(
         reachable=broker.reachable,
-        patterns=list(settings.DLQ_TOPICS),
+        patterns=_patterns(topics),
         rules=topic_rules.rules(),
         start="earliest",
-        topics=[_progress(row, followed.matching_pattern(row.topic), readings.get(row.topic)) for row in progress],
+        topics=topics,
         lookalikes=index_progress.unfollowed_topics(broker, followed),
         text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
         undecoded=waiting.values,
@@ -93,6 +95,12 @@ def principal(options: Mapping[str, object]) -> str:
         return f"User:{options.get('sasl.username', '<user of the token>')}"
     certificate = client_certificate(options) if protocol == "SSL" else None
     return f"User:{certificate.subject if certificate else 'ANONYMOUS'}"
+
+
+def _patterns(topics: Iterable[TopicProgress]) -> list[str]:
+    """Return the patterns of DLQ_TOPICS; for a limited reach those of its topics, because patterns name topics too."""
+    own = {row.pattern for row in topics}
+    return [pattern for pattern in settings.DLQ_TOPICS if pattern in own or not current_reach().is_limited]
 
 
 def _sasl(options: Mapping[str, object]) -> SaslDocument:

@@ -18,6 +18,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.candidate_topics import candidates
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics
 from dlqadmin.overview.index_lag import IndexLag, PartitionLag
+from dlqadmin.teams.reach import current_reach
 
 SAMPLE_EVERY_S, SAMPLES_S = 4.0, 90.0
 MOST_SUGGESTED = 20
@@ -52,7 +53,7 @@ class TopicIndexProgress:
 
 
 def progress(lag: IndexLag, broker: KafkaAvailability, followed: FollowedTopics) -> list[TopicIndexProgress]:
-    """Return the progress of every topic that the index has read or follows, by name."""
+    """Return the progress of every topic in reach that the index has read or follows, by name."""
     begins: Mapping[tuple[str, int], int] = {}
     if broker.reachable:
         with suppress(BrokerUnavailable):
@@ -62,7 +63,7 @@ def progress(lag: IndexLag, broker: KafkaAvailability, followed: FollowedTopics)
         by_topic.setdefault(row.topic, []).append(row)
     rates = _rates({topic: sum(row.position for row in rows) for topic, rows in by_topic.items()})
     found = [_progress(topic, rows, begins, rates.get(topic)) for topic, rows in by_topic.items()]
-    unread = [topic for topic in broker.topics if topic not in by_topic and followed.follows(topic)]
+    unread = [topic for topic in _in_reach(broker) if topic not in by_topic and followed.follows(topic)]
     return sorted(
         [*found, *(TopicIndexProgress(name, broker.topics[name], 0, 0, 0, 0.0, is_read=False) for name in unread)],
         key=lambda row: row.topic,
@@ -70,8 +71,8 @@ def progress(lag: IndexLag, broker: KafkaAvailability, followed: FollowedTopics)
 
 
 def unfollowed_topics(broker: KafkaAvailability, followed: FollowedTopics) -> list[str]:
-    """Return topics that are named like dead letter topics, and that no setting or rule is about."""
-    return candidates(broker.topics, followed)[:MOST_SUGGESTED]
+    """Return topics in reach that are named like dead letter topics, and that no setting or rule is about."""
+    return candidates(_in_reach(broker), followed)[:MOST_SUGGESTED]
 
 
 def rates(samples: Iterable[Sample], now: Sample) -> dict[str, float]:
@@ -105,9 +106,18 @@ def _progress(
     )
 
 
+def _in_reach(broker: KafkaAvailability) -> list[str]:
+    reach = current_reach()
+    return [topic for topic in broker.topics if reach.has_topic(topic, settings.CLUSTER)]
+
+
 def _rates(positions: Mapping[str, int]) -> dict[str, float]:
-    """Return rates from the samples that all processes share; empty if the cache is down."""
-    key, now = f"clusters:{settings.CLUSTER}:positions", (time.time(), positions)
+    """Return rates from the samples that all processes share; empty if the cache is down.
+
+    Each reach has its own samples, because a topic that the first sample lacks has no rate.
+    """
+    of_teams = "".join(f":{team}" for team in sorted(current_reach().teams or ()))
+    key, now = f"clusters:{settings.CLUSTER}:positions{of_teams}", (time.time(), positions)
     try:
         kept = [one for one in _samples(caches["shared"].get(key)) if now[0] - one[0] <= SAMPLES_S]
         if not kept or now[0] - kept[-1][0] >= SAMPLE_EVERY_S:

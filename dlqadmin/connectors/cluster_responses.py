@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from django.utils import timezone
 
 from dlqadmin.connectors import client, connect_clusters
-from dlqadmin.connectors.connect_clusters import ENGINE, ConnectCluster, ConnectorKey, title_of
+from dlqadmin.connectors.connect_clusters import ENGINE, ConnectCluster, ConnectorKey, is_in_reach, title_of
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.connectors.secret_options import masked, secret_options
 from dlqadmin.connectors.task_documents import document
 from dlqadmin.rest.text import storable
+from dlqadmin.teams.reach import current_reach
 
 SAVED_EVERY = timedelta(seconds=5)
 AT_ONCE = 8  # clusters
@@ -69,7 +70,7 @@ class _Read:
 
 
 def fetch_connectors(now: datetime | None = None) -> tuple[ClusterResponse, ...]:
-    """Return the connectors of all clusters with masked secrets, the cluster `engine` first.
+    """Return the connectors in reach of all clusters with masked secrets, the cluster `engine` first.
 
     All clusters are asked at once. One that is unreachable has its last good response, with its time.
     """
@@ -83,12 +84,16 @@ def fetch_connectors(now: datetime | None = None) -> tuple[ClusterResponse, ...]
         with ThreadPoolExecutor(max(1, min(AT_ONCE, len(clusters)))) as pool:
             read = list(pool.map(lambda one: _read(*one), asked))
     return tuple(
-        _response(cluster, one, kept.get(cluster.name), now) for cluster, one in zip(clusters, read, strict=True)
+        _within_reach(_response(cluster, one, kept.get(cluster.name), now))
+        for cluster, one in zip(clusters, read, strict=True)
     )
 
 
 def last_responses() -> list[EngineAnswer]:
-    """Return the last good responses of the configured clusters. No request is sent."""
+    """Return the last good responses of the configured clusters. No request is sent.
+
+    They have all connectors, whatever the present request may reach: the rules of replays need them.
+    """
     names = [cluster.name for cluster in connect_clusters.configured()]
     kept = {row.cluster: row for row in EngineAnswer.objects.filter(cluster__in=names)}
     return [kept[name] for name in names if name in kept]
@@ -152,6 +157,12 @@ def _response(cluster: ConnectCluster, read: _Read, kept: EngineAnswer | None, n
         software=_as_software(read.software),
         version=read.version,
     )
+
+
+def _within_reach(response: ClusterResponse) -> ClusterResponse:
+    if not current_reach().is_limited:
+        return response
+    return replace(response, body={name: row for name, row in response.body.items() if is_in_reach(name)})
 
 
 def _software(root: Any) -> tuple[str, str]:

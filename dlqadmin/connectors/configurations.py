@@ -19,6 +19,7 @@ from rest_framework import exceptions
 from dlqadmin.audit.entries import record
 from dlqadmin.connectors import client
 from dlqadmin.connectors.cluster_responses import is_kafka_connect
+from dlqadmin.connectors.configuration_reach import refuse_beyond_reach
 from dlqadmin.connectors.connect_clusters import ConnectCluster
 from dlqadmin.connectors.documents import ConnectorConfiguration
 from dlqadmin.connectors.secret_addresses import CLASS, moving_options
@@ -88,8 +89,12 @@ def opened(cluster: ConnectCluster, name: str) -> ConnectorConfiguration:
 def create(
     user: Any, cluster: ConnectCluster, name: str, config: Mapping[str, str], reason: str
 ) -> ConnectorConfiguration:
-    """Create a connector. Raises ValidationError, EngineRefused, UpstreamUnavailable, or StateConflict if it exists."""
+    """Create a connector. Raises ValidationError, EngineRefused, UpstreamUnavailable, or StateConflict if it exists.
+
+    Raises PermissionDenied for a name out of reach.
+    """
     sent = _named(name, config)
+    refuse_beyond_reach(name, sent)
     before = replace(NOTHING, is_java=reachable(cluster, lambda: is_kafka_connect(cluster)))
     _refuse_masks(sent, before)
     write = ConfigWrite(cluster, "create connector", name, reason, before, sent)
@@ -113,6 +118,7 @@ def change(
     if others := differences(shown_before, before.shown):
         raise ConfigurationChanged({option: [_change_text(*values)] for option, values in others.items()})
     sent = before.restored(_named(name, config))
+    refuse_beyond_reach(name, sent)
     _refuse_masks(sent, before)
     kept = [name for name in sent if MASK in config.get(name, "") and sent[name] == before.config.get(name)]
     refuse_moved_secrets(kept, sent, before)

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from dlqadmin.teams.reach import current_reach
+
 ENGINE = "engine"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 _TEXTS = ("url", "token", "token_file", "user", "password", "password_file", "ca_file")
@@ -64,6 +66,15 @@ def configured() -> tuple[ConnectCluster, ...]:
 def named(name: str) -> ConnectCluster | None:
     """Return the cluster of this name; None if there is none."""
     return next((cluster for cluster in configured() if cluster.name == name), None)
+
+
+def is_in_reach(connector: str) -> bool:
+    """Return whether the present request may reach the connectors of this name.
+
+    All Connect clusters use the own Kafka cluster. So `cluster/name` in a team's pattern means that cluster, as for
+    dead letters, and a team has the connectors of a name in all Connect clusters.
+    """
+    return current_reach().has_connector(connector, settings.CLUSTER)
 
 
 def own_engine() -> ConnectCluster:

@@ -227,8 +227,10 @@ def _cluster(request: Request, connector: str | None = None) -> ConnectCluster:
     """Return the cluster that the request names, or else the only one that has the connector.
 
     A connector that no cluster is known to have is looked for in the first one. Raises NotFound for an unknown
-    cluster, ParameterError if several clusters have the connector.
+    cluster or a connector out of reach, ParameterError if several clusters have the connector.
     """
+    if connector is not None and not connect_clusters.is_in_reach(connector):
+        raise NotFound(f"There is no connector {connector}.")
     if name := request.query_params.get("cluster"):
         found = connect_clusters.named(name)
         if found is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dlqadmin.deadletters.index.active_mappings import document_of
 from dlqadmin.deadletters.models import MappingVersion, Reread
 from dlqadmin.dialects.documents import (
@@ -12,6 +14,7 @@ from dlqadmin.dialects.documents import (
     MappingVersionDocument,
     RereadDocument,
 )
+from dlqadmin.dialects.mappings import topics_in_reach
 from dlqadmin.rest.times import iso, iso_or_none
 from engine.dialects.mapping import FACTS, Fact, FactSource, Mapping, allowed_forms
 
@@ -67,6 +70,12 @@ def mapping_document(mapping: Mapping) -> MappingDocument:
     )
 
 
+def mapping_in_reach(row: MappingVersion) -> Mapping:
+    """Return the mapping of a stored version, with those of its topics that are in reach."""
+    mapping = document_of(row)
+    return msgspec.structs.replace(mapping, topics=tuple(topics_in_reach(mapping.topics)))
+
+
 def version_document(row: MappingVersion) -> MappingVersionDocument:
     """Return a stored version for the API."""
     return MappingVersionDocument(
@@ -75,7 +84,7 @@ def version_document(row: MappingVersion) -> MappingVersionDocument:
         by=row.actor,
         at=iso(row.at),
         reason=row.reason,
-        mapping=mapping_document(document_of(row)),
+        mapping=mapping_document(mapping_in_reach(row)),
     )
 
 

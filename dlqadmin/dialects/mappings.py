@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -16,9 +17,11 @@ from dlqadmin.deadletters import tasks
 from dlqadmin.deadletters.index import rereads
 from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.deadletters.index.followed_topics import followed_topics
-from dlqadmin.deadletters.models import MappingVersion
+from dlqadmin.deadletters.models import IndexPosition, MappingVersion
 from dlqadmin.jobs import messages
 from dlqadmin.rest.problems import StateConflict, UpstreamUnavailable
+from dlqadmin.teams.patterns import owns
+from dlqadmin.teams.reach import current_reach, remembered
 from engine import dialects
 from engine.dialects.mapping import Mapping, problems_of
 
@@ -26,14 +29,32 @@ MAX_MAPPINGS = 200
 
 
 def versions(name: str) -> list[MappingVersion]:
-    """Return all versions of a mapping, the newest first."""
-    return list(MappingVersion.objects.filter(cluster=settings.CLUSTER, name=name).order_by("-version"))
+    """Return the versions of a mapping that cover topics in reach, the newest first."""
+    rows = MappingVersion.objects.filter(cluster=settings.CLUSTER, name=name).order_by("-version")
+    return [row for row in rows if topics_in_reach(row.document["topics"]) or not current_reach().is_limited]
 
 
 def newest() -> list[MappingVersion]:
     """Return the newest version of each mapping, by name."""
     rows = MappingVersion.objects.filter(cluster=settings.CLUSTER).order_by("name", "version")
     return list({row.name: row for row in rows}.values())
+
+
+def topics_in_reach(topics: Iterable[str]) -> list[str]:
+    """Return the names and patterns of a mapping that cover topics in reach.
+
+    A pattern is in reach if it covers an indexed topic in reach, or if a team owns all names that it covers.
+    """
+    reach = current_reach()
+    if not reach.is_limited:
+        return list(topics)
+    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by()
+    indexed = remembered("mapped topics", lambda _: list(rows.values_list("topic", flat=True).distinct()))
+    return [
+        topic
+        for topic in topics
+        if reach.has_topic(topic, settings.CLUSTER) or any(owns([topic], settings.CLUSTER, name) for name in indexed)
+    ]
 
 
 def save(user: Any, mapping: Mapping, opened: int | None, reason: str) -> MappingVersion:

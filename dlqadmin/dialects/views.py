@@ -17,12 +17,17 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import IsAdministrator, IsPayloadReader, IsViewerOrAdministrator
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.deadletters.index.active_mappings import document_of
 from dlqadmin.deadletters.models import Reread
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.dialects import mappings
 from dlqadmin.dialects.documents import DialectList, MappingSummary, MappingVersions, ReadYaml, TryOut
-from dlqadmin.dialects.mapping_documents import fact_kinds, mapping_document, reread_document, version_document
+from dlqadmin.dialects.mapping_documents import (
+    fact_kinds,
+    mapping_document,
+    mapping_in_reach,
+    reread_document,
+    version_document,
+)
 from dlqadmin.dialects.requests import (
     MappingReasonBody,
     RereadBody,
@@ -38,6 +43,7 @@ from dlqadmin.rest.documents import Form
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import UpstreamUnavailable
 from dlqadmin.rest.times import iso
+from dlqadmin.teams.reach import current_reach
 from dlqadmin.topics.readable_topics import refusal
 from engine import dialects
 from engine.dialects.mapping import Mapping, problems_of
@@ -69,7 +75,7 @@ class MappingTryView(APIView):
         mapping = _mapping(body["mapping"])
         reader, topic = reader_of(request.user), body["topic"]
         try:
-            count = topics.partitions(topic)
+            count = topics.partitions(topic) if current_reach().has_topic(topic, settings.CLUSTER) else None
             if not count:
                 raise Http404(f"There is no topic {topic}.")
             if reason := refusal(topic):
@@ -134,7 +140,7 @@ class MappingYamlView(APIView):
         if row is None:
             raise Http404(f"There is no such version of the mapping {name}.")
         return HttpResponse(
-            as_yaml(document_of(row)),
+            as_yaml(mapping_in_reach(row)),
             content_type="application/yaml",
             headers={
                 "Content-Disposition": f'attachment; filename="{row.name}-{row.version}.yaml"',
@@ -185,11 +191,12 @@ def _dialects() -> DialectList:
                 name=row.name,
                 version=row.version,
                 is_active=row.is_active,
-                topics=row.document["topics"],
+                topics=mappings.topics_in_reach(row.document["topics"]),
                 by=row.actor,
                 at=iso(row.at),
             )
             for row in mappings.newest()
+            if mappings.topics_in_reach(row.document["topics"]) or not current_reach().is_limited
         ],
         facts=fact_kinds(),
         rereads=[reread_document(row) for row in rereads],

@@ -1,6 +1,24 @@
 """Reports of the engine's tasks: their latest state, and their metrics by minute."""
 
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
+
+from dlqadmin.teams.managers import InReach
+from dlqadmin.teams.reach import Reach, remembered
+
+
+def of_reporting(_: Reach) -> Q:
+    """Return the condition on `connector` of rows about the engine's tasks.
+
+    The engine uses the own Kafka cluster, so a team's pattern of that cluster is about its connectors too.
+    """
+
+    def names(reach: Reach) -> list[str]:
+        known = TaskSnapshot._base_manager.order_by().values_list("connector", flat=True).distinct()
+        return [name for name in known if reach.has_connector(name, settings.CLUSTER)]
+
+    return Q(connector__in=remembered("reporting connectors", names))
 
 
 class StatusPosition(models.Model):
@@ -36,6 +54,8 @@ class TaskSnapshot(models.Model):
     metrics = models.JSONField(default=dict)
     status = models.JSONField(default=dict)
 
+    objects = InReach["TaskSnapshot"].by(of_reporting)
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["connector", "task"], name="task_snapshot_once")]
 
@@ -56,6 +76,8 @@ class TaskMinute(models.Model):
     metrics = models.JSONField(default=dict)
     stage_failures = models.JSONField(default=dict)
     lag = models.BigIntegerField(null=True)
+
+    objects = InReach["TaskMinute"].by(of_reporting)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["connector", "task", "minute"], name="task_minute_once")]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -68,16 +68,16 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
 def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Finding]:
     """Yield failed tasks and connectors, those without a worker, and those that nobody known paused."""
     for row in rows:
-        shown, page, name = row.shown, connector_page(row.key), str(row.key)
+        shown, name = row.shown, str(row.key)
         if shown.state == "failed":
-            yield from _failed(row, page)
+            yield from _failed(row, connector_page(row.key))
         elif shown.state in HELD and shown.by is None:
             title = f"{name} is {shown.state}"
             text = "The dashboard does not know by whom or why: the request did not go through it."
-            yield Finding("connector_held", name, title, text, _time(shown.since), page, count=row.lag or 0)
+            yield _connector("connector_held", row, title, text)
         elif waits_long(shown, now):
             title = f"{name} does not run"
-            yield Finding("connector_waiting", name, title, shown.text, _time(shown.since), page, count=row.lag or 0)
+            yield _connector("connector_waiting", row, title, shown.text)
 
 
 def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
@@ -97,6 +97,7 @@ def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
                     count=max((one.used for one in (task.budget.total, task.budget.rate) if one), default=0),
                     share=max(map(_used_share, (task.budget.total, task.budget.rate))),
                     level=int(kind == "budget_exhausted"),
+                    **_about("connector", row.name),
                 )
 
 
@@ -121,7 +122,8 @@ def retention_soon(rows: Iterable[ExpiringTopic], now: datetime) -> Iterator[Fin
         title = f"{counted(row.records, 'dead letter')} may leave Kafka within {SOON // HOUR} h"
         text = f"Retention of {row.topic}: {_duration_text(keeps)}. The index keeps its copy"
         page = f"/records?{records}"
-        yield Finding("retention_soon", row.topic, title, text, row.first, page, count=row.records)
+        about = _about("topic", row.topic)
+        yield Finding("retention_soon", row.topic, title, text, row.first, page, count=row.records, **about)
 
 
 def replays(rows: Iterable[tuple[Replay, int, int]], canaries: Mapping[int, int]) -> Iterator[Finding]:
@@ -131,18 +133,18 @@ def replays(rows: Iterable[tuple[Replay, int, int]], canaries: Mapping[int, int]
     unsent records of each replay that its canary paused.
     """
     for replay, sent, failed in rows:
-        page, subject = f"/replays/{replay.pk}", str(replay.pk)
+        page, subject, about = f"/replays/{replay.pk}", str(replay.pk), _about("replay", replay.pk)
         if replay.status == ReplayStatus.PAUSED and replay.trouble:
             is_canary = replay.pk in canaries
             title = f"{replay}: {replay.trouble}" if is_canary else f"{replay} paused because of a problem"
             text = f"{counted(canaries[replay.pk], 'record')} queued" if is_canary else replay.trouble
             kind: AttentionKind = "canary_paused" if is_canary else "replay_paused"
             at = getattr(replay, "paused_at", None) or replay.heartbeat
-            yield Finding(kind, subject, title, text, at, page, count=failed, failed_at=at)
+            yield Finding(kind, subject, title, text, at, page, count=failed, failed_at=at, **about)
         if failed:
             text = f"{failed:,} of {sent:,} sent records failed again"
             title = f"{replay}: {replay.title}"
-            yield Finding("replay_failing", subject, title, text, replay.started_at, page, count=failed)
+            yield Finding("replay_failing", subject, title, text, replay.started_at, page, count=failed, **about)
 
 
 def approval(replay: Replay, records: int, *, is_yours: bool) -> Finding:
@@ -159,6 +161,7 @@ def approval(replay: Replay, records: int, *, is_yours: bool) -> Finding:
         count=records,
         by=asker,
         reason=replay.reason or None,
+        **_about("replay", replay.pk),
     )
 
 
@@ -181,12 +184,13 @@ def _group(kind: GroupFinding, row: GroupSummary) -> Finding:
         count=row.events,
         failed_at=group.regressed_at,
         active_at=group.last_seen,
+        **_about("group", group.pk),
     )
 
 
 def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
     failed = [task for task in row.tasks if task.state == "FAILED"]
-    since = _time(row.shown.since)
+    since, about = _time(row.shown.since), _about("connector", row.name)
     for task in failed:
         title = f"{row.key}: its only task failed" if len(row.tasks) == 1 else f"{row.key}-{task.id} failed"
         at = _time(task.state_since)
@@ -199,9 +203,20 @@ def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
             at or _time(task.reported_at),
             page,
             failed_at=at,
+            **about,
         )
     if not failed:
-        yield Finding("failed_task", str(row.key), f"{row.key} failed", row.shown.text, since, page, failed_at=since)
+        title = f"{row.key} failed"
+        yield Finding("failed_task", str(row.key), title, row.shown.text, since, page, failed_at=since, **about)
+
+
+def _connector(kind: AttentionKind, row: ConnectorDocument, title: str, text: str) -> Finding:
+    since, about = _time(row.shown.since), _about("connector", row.name)
+    return Finding(kind, str(row.key), title, text, since, connector_page(row.key), count=row.lag or 0, **about)
+
+
+def _about(object_type: str, object_id: object) -> dict[str, Any]:
+    return {"object_type": object_type, "object_id": str(object_id)}
 
 
 def _used_share(limit: ErrorLimit | None) -> float:

@@ -8,8 +8,10 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from rest_framework.exceptions import PermissionDenied
 
 from dlqadmin.audit.entries import record
+from dlqadmin.overview.dismissal_reach import is_for_one_reach
 from dlqadmin.overview.documents import DismissalDocument, DismissalEndReason
 from dlqadmin.overview.findings import Finding
 from dlqadmin.overview.models import Dismissal, DismissalEnd
@@ -21,6 +23,7 @@ LONGEST = timedelta(days=30)
 KEPT = timedelta(days=30)
 WORSE_FACTOR = 1.5
 SHOWN = 200
+SHARED = "This finding concerns other teams too, so only people with a role for all teams dismiss it or list it again."
 
 
 class FindingSplit(NamedTuple):
@@ -75,11 +78,17 @@ def apply(found: Sequence[Finding], now: datetime) -> FindingSplit:
 
 
 def dismiss(finding: Finding, actor: User, reason: str, until: datetime | None, now: datetime) -> Dismissal:
-    """Dismiss a finding for all users. Raises StateConflict if it is dismissed already."""
+    """Dismiss a finding for all users.
+
+    Raises PermissionDenied if it is also about what is out of reach, StateConflict if it is dismissed already.
+    """
+    _refuse_shared(finding.object_type, finding.object_id)
     try:
         with transaction.atomic():
             made = Dismissal.objects.create(
                 finding=finding.id,
+                object_type=finding.object_type,
+                object_id=finding.object_id,
                 kind=finding.kind,
                 title=storable(finding.title)[:500],
                 reason=storable(reason),
@@ -98,11 +107,15 @@ def dismiss(finding: Finding, actor: User, reason: str, until: datetime | None, 
 
 
 def undo(finding: str, actor: User, now: datetime) -> Dismissal | None:
-    """List a dismissed finding again. Returns None if it is not dismissed."""
+    """List a dismissed finding again. Returns None if it is not dismissed.
+
+    Raises PermissionDenied if the finding is also about what is out of reach.
+    """
     with transaction.atomic():
         found = _active_row(finding).select_for_update().first()
         if found is None:
             return None
+        _refuse_shared(found.object_type, found.object_id)
         found.ended_at, found.ended_by, found.ended_why = now, actor.get_username(), DismissalEnd.UNDONE
         found.save(update_fields=["ended_at", "ended_by", "ended_why"])
         _record(actor, "undo dismissal", found, {})
@@ -145,6 +158,11 @@ def dismissal_document(row: Dismissal) -> DismissalDocument:
 
 def _active_row(finding: str) -> QuerySet[Dismissal]:
     return Dismissal.objects.filter(finding=finding, ended_at=None)
+
+
+def _refuse_shared(object_type: str, object_id: str) -> None:
+    if not is_for_one_reach(object_type, object_id):
+        raise PermissionDenied(SHARED)
 
 
 def _record(actor: User, action: str, row: Dismissal, detail: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from dlqadmin.overview.documents import IndexerHealth, SchedulerHealth, WorkerQu
 from dlqadmin.overview.index_lag import IndexLag, index_lag
 from dlqadmin.overview.models import ProcessHeartbeat
 from dlqadmin.rest.times import iso_or_none
+from dlqadmin.teams.reach import current_reach
 
 STOPPED_AFTER = timedelta(seconds=60)  # the indexer writes its positions every two seconds
 
@@ -34,7 +35,7 @@ class SystemFacts:
 
     `connect` are the responses of the Connect clusters. `shown` are the states of the connectors, `figures`
     the last reports of their tasks. `indexed_at` is the last sign of life of the own cluster's indexer.
-    `followed` is the number of dead letter topics.
+    `followed` is the number of dead letter topics. Connectors and topics are those in reach; the rest is for all.
     """
 
     now: datetime
@@ -89,9 +90,10 @@ class SystemFacts:
 def gather(now: datetime) -> SystemFacts:
     """Return the facts. An unavailable part is a fact, not an error."""
     broker, connect, figures = availability(), fetch_connectors(now), metrics.snapshots()
-    followed = followed_topics()
+    followed, reach = followed_topics(), current_reach()
     beats = list(ProcessHeartbeat.objects.order_by("name"))
-    clusters = IndexPosition.objects.order_by().values_list("cluster").annotate(at=Max("updated_at"))
+    # The indexer works for all teams, so its last sign of life is that of any topic.
+    clusters = IndexPosition._base_manager.order_by().values_list("cluster").annotate(at=Max("updated_at"))
     return SystemFacts(
         now=now,
         broker=broker,
@@ -104,7 +106,7 @@ def gather(now: datetime) -> SystemFacts:
         has_redis=redis_answers(),
         audit=trail_health(now),
         indexed_at=dict(clusters),
-        followed=sum(followed.follows(topic) for topic in broker.topics),
+        followed=sum(followed.follows(topic) and reach.has_topic(topic, settings.CLUSTER) for topic in broker.topics),
     )
 
 

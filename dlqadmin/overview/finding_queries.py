@@ -1,5 +1,6 @@
 """Queries that collect the findings, and the document of what needs attention."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ from django.conf import settings
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from dlqadmin.audit.permissions import OPERATE, has_permission
+from dlqadmin.audit.permissions import OPERATE, reach_of
 from dlqadmin.connectors.documents import ConnectorDocument
 from dlqadmin.connectors.queries import documents
 from dlqadmin.deadletters.groups.summaries import summaries
@@ -24,6 +25,7 @@ from dlqadmin.replays.items.item_states import UNSENT
 from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayStatus
 from dlqadmin.replays.plans.approvals import waiting
 from dlqadmin.replays.sending import canary
+from dlqadmin.teams.reach import NOTHING
 
 NEW_FOR = timedelta(hours=24)
 MOST_REPLAYS = 50
@@ -45,7 +47,7 @@ def needs_attention(user: Any) -> AttentionItems:
         more=more,
         dismissed=[dismissals.dismissal_document(row) for row in found.held],
         not_listed=[*held_on_purpose(connectors), *_paused_by_people()],
-        strip=status_strip(facts, connectors, may_control=_may_control(user)),
+        strip=status_strip(facts, connectors, _may_control(user)),
         status=verdict.overall(reasons),
         reasons=[reason.text for reason in reasons],
         ok=verdict.healthy_sentence(facts, reasons),
@@ -112,5 +114,6 @@ def _paused_by_people() -> list[UnlistedState]:
     ]
 
 
-def _may_control(user: Any) -> bool:
-    return has_permission(user, OPERATE) and not settings.READ_ONLY
+def _may_control(user: Any) -> Callable[[ConnectorDocument], bool]:
+    reach = NOTHING if settings.READ_ONLY else reach_of(user, OPERATE)
+    return lambda row: reach.has_connector(row.name, settings.CLUSTER)

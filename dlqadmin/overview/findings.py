@@ -36,6 +36,8 @@ class Finding:
     - `level`: a higher one is worse, whatever the count.
     - `failed_at`: the time of the failure. A later failure is worse.
     - `active_at`: the last sign that it goes on. A later one is a change.
+    - `object_type` and `object_id`: the object that it is about, as in the audit trail. Both are empty for parts of the
+      system, such as Kafka, which all teams share.
     """
 
     kind: AttentionKind
@@ -51,6 +53,8 @@ class Finding:
     active_at: datetime | None = None
     by: str | None = None
     reason: str | None = None
+    object_type: str = ""
+    object_id: str = ""
 
     @property
     def id(self) -> str:

@@ -4,6 +4,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from dlqadmin.overview.dismissal_reach import of_findings
+from dlqadmin.teams.managers import InReach
+
 
 class DismissalEnd(models.TextChoices):
     """The reason why a dismissal ended."""
@@ -19,10 +22,13 @@ class Dismissal(models.Model):
 
     `finding` is the id of the finding. `until` is null if the dismissal holds until the finding changes.
     `count`, `level` and `failed_at` are the finding's measures when it was dismissed. The dismissal ends
-    early when the finding becomes worse than they say.
+    early when the finding becomes worse than they say. `object_type` and `object_id` are what the finding is about;
+    both are empty for parts of the system, and in rows of earlier versions.
     """
 
     finding = models.CharField(max_length=32)
+    object_type = models.CharField(max_length=20, blank=True)
+    object_id = models.CharField(max_length=249, blank=True)
     kind = models.CharField(max_length=30)
     title = models.CharField(max_length=500)
     reason = models.TextField()
@@ -36,6 +42,8 @@ class Dismissal(models.Model):
     ended_at = models.DateTimeField(null=True)
     ended_by = models.CharField(max_length=150, blank=True)
     ended_why = models.CharField(max_length=10, choices=DismissalEnd, blank=True)
+
+    objects = InReach["Dismissal"].by(of_findings)
 
     class Meta:
         constraints = [

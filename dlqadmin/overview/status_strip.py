@@ -20,12 +20,14 @@ from dlqadmin.rest.text import counted
 MOST_NAMES = 3
 
 
-def status_strip(facts: SystemFacts, rows: Sequence[ConnectorDocument], *, may_control: bool) -> StatusStrip:
-    """Return the strip. With `may_control`, entries have the actions that their cluster can do now."""
-    able = facts.reachable_clusters if may_control else set[str]()
+def status_strip(
+    facts: SystemFacts, rows: Sequence[ConnectorDocument], may_control: Callable[[ConnectorDocument], bool]
+) -> StatusStrip:
+    """Return the strip. Connectors that the reader `may_control` have the actions that their cluster can do now."""
+    able = facts.reachable_clusters
 
     def entries(wanted: Callable[[ConnectorDocument], bool]) -> list[ConnectorEntry]:
-        return [_entry(row, can_act=row.cluster in able) for row in rows if wanted(row)]
+        return [_entry(row, can_act=row.cluster in able and may_control(row)) for row in rows if wanted(row)]
 
     return StatusStrip(
         failed_tasks=sum(row.shown.tasks.failed for row in rows if row.shown.state == "failed"),

@@ -28,6 +28,11 @@ def owns(patterns: Iterable[str], cluster: str, name: str) -> bool:
     return bool(name) and any(_matches(pattern, cluster, name) for pattern in patterns)
 
 
+def owns_all_beginning(patterns: Iterable[str], cluster: str, beginning: str) -> bool:
+    """Return whether one pattern matches every name of this cluster with this beginning."""
+    return owns((pattern for pattern in patterns if pattern.endswith("*")), cluster, beginning)
+
+
 def _matches(pattern: str, cluster: str, name: str) -> bool:
     wanted, slash, rest = pattern.partition("/")
     if slash:

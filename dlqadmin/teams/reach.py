@@ -16,7 +16,7 @@ import msgspec
 
 from dlqadmin.rest.current_request import current_request
 from dlqadmin.teams.models import Team, TeamRole
-from dlqadmin.teams.patterns import owns
+from dlqadmin.teams.patterns import owns, owns_all_beginning
 
 SEES_EVERYTHING = "audit.view_deadletters"  # the permission of global viewers
 Answer = TypeVar("Answer")
@@ -42,6 +42,10 @@ class Reach(msgspec.Struct, frozen=True):
     def has_topic(self, topic: str, cluster: str) -> bool:
         """Return whether the topic is in reach."""
         return not self.is_limited or owns(self.topics, cluster, topic)
+
+    def has_topics_beginning(self, beginning: str, cluster: str) -> bool:
+        """Return whether all topics with this beginning are in reach."""
+        return not self.is_limited or owns_all_beginning(self.topics, cluster, beginning)
 
     def has_connector(self, connector: str, cluster: str) -> bool:
         """Return whether the connector is in reach."""

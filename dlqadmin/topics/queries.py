@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import pairwise
 
+from django.conf import settings
 from django.http import Http404
 from django.utils import timezone
 
@@ -12,6 +13,7 @@ from dlqadmin.broker import internal_topics, topics
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics, follows
 from dlqadmin.deadletters.search.histogram import MS, bucket_ms
 from dlqadmin.rest.times import from_ms, iso
+from dlqadmin.teams.reach import current_reach
 from dlqadmin.topics.documents import TopicDetail, TopicList, TopicPartitionRange, TopicRates, TopicRow
 from dlqadmin.topics.readable_topics import refusal
 
@@ -24,9 +26,10 @@ Places = list[tuple[str, int]]
 
 
 def topic_list(text: str) -> TopicList:
-    """Return the topics whose name contains the text. Raises BrokerUnavailable."""
+    """Return the topics in reach whose name contains the text. Raises BrokerUnavailable."""
     there = topics.cluster().topics
-    names = sorted(name for name in there if text.lower() in name.lower())
+    reach = current_reach()
+    names = sorted(name for name in there if text.lower() in name.lower() and reach.has_topic(name, settings.CLUSTER))
     shown = names[:MOST_TOPICS]
     places = [(name, partition) for name in shown for partition in range(there[name])]
     kept: dict[str, int] = {}
@@ -48,8 +51,8 @@ def topic_detail(name: str) -> TopicDetail:
 
 
 def places_of(name: str) -> Places:
-    """Return the partitions of a topic. Raises Http404 and BrokerUnavailable."""
-    count = topics.partitions(name)
+    """Return the partitions of a topic in reach. Raises Http404 and BrokerUnavailable."""
+    count = topics.partitions(name) if current_reach().has_topic(name, settings.CLUSTER) else None
     if count is None:
         raise Http404(f"There is no topic {name}.")
     return [(name, partition) for partition in range(count)]

@@ -23,7 +23,7 @@ from dlqadmin.broker.topic_scan import ScanLimits
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.topics.record_pages import PageRequest, read_page
 from tests.dlqadmin import conftest
-from tests.dlqadmin.conftest import person, signed_in
+from tests.dlqadmin.conftest import member, person, signed_in, team
 from tests.dlqadmin.deadletters.letters import index_one, letter
 
 pytestmark = pytest.mark.django_db
@@ -218,3 +218,20 @@ def test_rates_are_counted_by_the_times_of_the_records(topic: str, as_viewer: AP
 def test_a_wrong_parameter_is_named(topic: str, as_reader: APIClient, asked: dict[str, str], parameter: str) -> None:
     answer = as_reader.get(f"/api/v1/topics/{topic}/records", asked)
     assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (400, parameter)
+
+
+def test_people_of_a_team_browse_only_topics_of_the_team(topic: str, broker: str) -> None:
+    """Another topic with the same records exists for nobody of the team, and does not count."""
+    admin = AdminClient({"bootstrap.servers": broker})
+    other, address = f"other-{topic}", "/api/v1/topics"
+    admin.create_topics([NewTopic(other, 1, 1)])[other].result(20)
+    client = signed_in(member("sam", {team("browsers", [topic]): ("viewer", "payload reader")}))
+    try:
+        listed = client.get(address, {"text": topic}).json()
+        assert ([row["name"] for row in listed["results"]], listed["count"]) == ([topic], 1)
+        record = "/partitions/0/records/0"
+        for path in ("", "/rates", "/records", record, f"{record}/bytes"):
+            assert client.get(f"{address}/{topic}{path}").status_code == 200, path
+            assert client.get(f"{address}/{other}{path}").status_code == 404, path
+    finally:
+        admin.delete_topics([other])[other].result(20)

@@ -42,8 +42,11 @@ class FollowedTopics:
 
 
 def followed_topics() -> FollowedTopics:
-    """Return the settings and rules as they are now. Queries the database."""
-    rules = TopicRule.objects.filter(cluster=settings.CLUSTER).values_list("topic", "is_excluded")
+    """Return the settings and rules as they are now. Queries the database.
+
+    All rules count, whatever the request may reach: they also decide where no replay may write.
+    """
+    rules = TopicRule._base_manager.filter(cluster=settings.CLUSTER).values_list("topic", "is_excluded")
     by_rule: dict[bool, set[str]] = {True: set(), False: set()}
     for topic, is_excluded in rules:
         by_rule[is_excluded].add(topic)

@@ -260,6 +260,8 @@ class QueuedDecoding(models.Model):
     tries = models.IntegerField(default=0)
     reason = models.CharField(max_length=300, blank=True)
 
+    objects = InReach["QueuedDecoding"].by(lambda _: of_source("dead_letter__"))
+
     class Meta:
         indexes = [models.Index(fields=["due_at"], name="queued_decoding_due")]
 

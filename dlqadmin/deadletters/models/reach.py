@@ -58,18 +58,21 @@ def regroupings_in_reach() -> QuerySet[Any]:
     return moves.values("regrouping_id")
 
 
-def of_topic(reach: Reach) -> Q:
-    """Return the condition on `topic` and `cluster` of rows about a whole dead letter topic."""
+def of_topic(reach: Reach, model: str = "IndexPosition") -> Q:
+    """Return the condition on `topic` and `cluster` of rows about a whole dead letter topic.
 
-    def of_indexed(reach: Reach) -> dict[str, list[str]]:
+    `model` has a row for each topic in question.
+    """
+
+    def named(reach: Reach) -> dict[str, list[str]]:
         found = defaultdict(list)
-        for cluster, topic in _every("IndexPosition").values_list("cluster", "topic").distinct():
+        for cluster, topic in _every(model).values_list("cluster", "topic").distinct():
             if reach.has_topic(topic, cluster):
                 found[cluster].append(topic)
         return found
 
     found = Q()
-    for cluster, topics in remembered("indexed topics", of_indexed).items():
+    for cluster, topics in remembered(f"topics of {model}", named).items():
         found |= Q(cluster=cluster, topic__in=topics)
     return found or NO_ROW
 
@@ -100,5 +103,5 @@ def _names(reach: Reach) -> list[NamesInReach]:
 
 def _every(model: str) -> QuerySet[Any]:
     """Return all rows of a model, unordered. The models import this module, so it asks Django for them."""
-    rows: QuerySet[Any] = apps.get_model("deadletters", model)._base_manager.order_by()  # noqa: SLF001 (Django documents it)
+    rows: QuerySet[Any] = apps.get_model("deadletters", model)._base_manager.order_by()
     return rows

@@ -19,7 +19,7 @@ class TopicRule(models.Model):
     reason = models.CharField(max_length=1000)
     at = models.DateTimeField(default=timezone.now)
 
-    objects = InReach["TopicRule"].by(of_topic)
+    objects = InReach["TopicRule"].by(lambda reach: of_topic(reach, "TopicRule"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "topic"], name="topic_rule_topic")]

@@ -21,6 +21,7 @@ from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.rest.times import from_ms, iso_or_none
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 OTHER_CLUSTER = ("errors.deadletterqueue.producer.bootstrap.servers", "errors.dlq.producer.bootstrap.servers")
 
@@ -133,8 +134,32 @@ class Readers(msgspec.Struct, frozen=True):
 def look() -> Readers:
     """Return the connectors from the engine, or from its last good answer.
 
-    Those of other Connect clusters report no outcomes to this dashboard: their groups are foreign ones.
+    Those of other Connect clusters report no outcomes to this dashboard: their groups are foreign ones. Connectors of
+    all teams may read a target, so those out of reach count too.
     """
+    with reaching(EVERYTHING):
+        return _look()
+
+
+def behind(indexed: Mapping[str, int], ends: Offsets, begins: Offsets) -> dict[str, int]:
+    """Return how many records of each topic the index has still to read up to these ends.
+
+    `indexed` maps topics to their number of partitions.
+    """
+    rows = IndexPosition._base_manager.filter(cluster=settings.CLUSTER, topic__in=indexed)
+    positions = {(row.topic, row.partition): row.position for row in rows}
+    return {
+        topic: sum(left((topic, number), positions, ends, begins) for number in range(count))
+        for topic, count in indexed.items()
+    }
+
+
+def left(where: tuple[str, int], positions: Offsets, ends: Offsets, begins: Offsets) -> int:
+    """Return how many records of one partition the index has still to read."""
+    return max(0, ends.get(where, 0) - max(positions.get(where, 0), begins.get(where, 0)))
+
+
+def _look() -> Readers:
     now = timezone.now()
     answer = cluster_responses.of_own_engine(cluster_responses.fetch_connectors(now))
     if answer is None:  # no engine is configured, so every reader is a foreign group
@@ -148,24 +173,6 @@ def look() -> Readers:
         away="" if answer.reachable else f"last response {iso_or_none(answer.at) or 'never'}",
         heard=answer.at is not None,
     )
-
-
-def behind(indexed: Mapping[str, int], ends: Offsets, begins: Offsets) -> dict[str, int]:
-    """Return how many records of each topic the index has still to read up to these ends.
-
-    `indexed` maps topics to their number of partitions.
-    """
-    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER, topic__in=indexed)
-    positions = {(row.topic, row.partition): row.position for row in rows}
-    return {
-        topic: sum(left((topic, number), positions, ends, begins) for number in range(count))
-        for topic, count in indexed.items()
-    }
-
-
-def left(where: tuple[str, int], positions: Offsets, ends: Offsets, begins: Offsets) -> int:
-    """Return how many records of one partition the index has still to read."""
-    return max(0, ends.get(where, 0) - max(positions.get(where, 0), begins.get(where, 0)))
 
 
 def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot], index: FollowedTopics) -> Reader:
