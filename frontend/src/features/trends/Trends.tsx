@@ -15,6 +15,7 @@ import { RefreshError } from "../../ui/RefreshError";
 import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import { useTitle } from "../../ui/useTitle";
 import { AnnotationRows } from "./AnnotationRows";
+import styles from "./Trends.module.css";
 import { toColumns, toMarks, type TrendFilter } from "./columns";
 
 const MEASURES = [
@@ -68,46 +69,53 @@ export function Trends() {
       {answer.isError && data && (
         <RefreshError error={answer.error} at={answer.dataUpdatedAt} onAgain={() => void answer.refetch()} />
       )}
-      <Panel
-        className={chartStyles.filled}
-        label="Trend"
-        title={
-          <>
-            <h2>{titleOf(measure, data)}</h2>
-            <span className="s t3">{NOTES[measure]}; drag to narrow the time</span>
-            {Object.entries(filter).map(([name, value]) => value && <FilterChip key={name} {...{ name, value }} />)}
-            {(filter.topic || filter.connector) && (
-              <Button
-                small
-                onClick={() => setParams((before) => withoutFilter(before))}
-              >{`All ${measure === "errors" ? "topics and connectors" : "connectors"}`}</Button>
-            )}
-          </>
-        }
-        aside={
-          <>
-            <Choice label="Measure" value={measure} options={MEASURES} onChange={(value) => choose("measure", value)} />
-            <Choice label="Split by" value={by} options={splits} onChange={(value) => choose("by", value)} />
-          </>
-        }
-      >
-        {data ? (
-          <TrendColumns
-            data={data}
-            filter={filter}
-            marks={marks}
-            marked={marked}
-            onNarrow={(from, to) => setParams((before) => narrowTo(before, from, to))}
-          />
-        ) : error ? (
-          <Notice title="Not counted" actions={<Button onClick={() => void answer.refetch()}>Try again</Button>}>
-            {error.message}
-          </Notice>
-        ) : (
-          <SkeletonRows rows={1} height={HEIGHT} />
-        )}
-      </Panel>
-      <AnnotationRows answer={annotations} marks={marks} onMark={setMarked} />
+      <div className={styles.panels}>
+        <Panel
+          className={chartStyles.filled}
+          label="Trend"
+          title={
+            <>
+              <h2>{titleOf(measure, data)}</h2>
+              <span className="s t3">{NOTES[measure]}; drag to narrow the time</span>
+              {Object.entries(filter).map(([name, value]) => value && <FilterChip key={name} {...{ name, value }} />)}
+              {(filter.topic || filter.connector) && (
+                <Button
+                  small
+                  onClick={() => setParams((before) => withoutFilter(before))}
+                >{`All ${measure === "errors" ? "topics and connectors" : "connectors"}`}</Button>
+              )}
+            </>
+          }
+          aside={
+            <>
+              <Choice
+                label="Measure"
+                value={measure}
+                options={MEASURES}
+                onChange={(value) => choose("measure", value)}
+              />
+              <Choice label="Split by" value={by} options={splits} onChange={(value) => choose("by", value)} />
+            </>
+          }
+        >
+          {data ? (
+            <TrendColumns
+              data={data}
+              filter={filter}
+              marks={marks}
+              marked={marked}
+              onNarrow={(from, to) => setParams((before) => narrowTo(before, from, to))}
+            />
+          ) : error ? (
+            <Notice title="Not counted" actions={<Button onClick={() => void answer.refetch()}>Try again</Button>}>
+              {error.message}
+            </Notice>
+          ) : (
+            <SkeletonRows rows={1} height={HEIGHT} />
+          )}
+        </Panel>
+        <AnnotationRows answer={annotations} marks={marks} onMark={setMarked} />
+      </div>
     </>
   );
 }
