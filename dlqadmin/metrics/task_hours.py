@@ -14,6 +14,7 @@ from dlqadmin.metrics.queries import PARTS
 from dlqadmin.rest.times import from_ms
 
 HOUR = timedelta(hours=1)
+SETTLED_AFTER = timedelta(minutes=5)  # the collector stores the last statuses of an hour some seconds after its end
 HOURS_KEPT = timedelta(days=400)  # a year, and the week before its first day
 RETRIES = "total-retries"
 COUNTERS = {**PARTS, "retried": RETRIES}
@@ -38,14 +39,14 @@ def start_of(hour: int) -> datetime:
 
 
 def roll_up(now: datetime, connectors: Collection[str] | None = None) -> int:
-    """Store the complete hours of all tasks that are not stored yet; return their number.
+    """Store the hours of all tasks that ended five minutes ago and are not stored yet; return their number.
 
-    With `connectors`, only their tasks are rolled up, and the present hour too. The stored hours of a task have no
+    With `connectors`, only their tasks are rolled up, and all their hours until now. The stored hours of a task have no
     gaps before its last one, so a repeated call starts there.
     """
     if connectors is not None and not connectors:
         return 0
-    end = hour_of(now) + (connectors is not None)
+    end = hour_of(now - SETTLED_AFTER) if connectors is None else hour_of(now) + 1
     made = 0
     for name in _tasks(connectors):
         rows = hours_between(name, _first_missing(name), end)

@@ -62,6 +62,13 @@ def test_a_repeated_roll_up_changes_nothing_and_goes_on_where_it_stopped() -> No
     assert consumed() == {-4: 0, -2: 15, 0: 15}
 
 
+def test_an_hour_waits_for_its_last_statuses() -> None:
+    report(70, 5)
+    end = start_of(HOUR)
+    assert roll_up(end + timedelta(minutes=4)) == 0
+    assert roll_up(end + timedelta(minutes=5)) == 1
+
+
 def test_a_task_that_begins_again_at_zero_counts_from_there() -> None:
     report(130, 1000)
     report(125, 3)
