@@ -55,7 +55,7 @@ RESTARTS = ("restart connector", "restart task")
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectorChange:
+class ConnectorRequest:
     """A request to control or change a connector that the cluster did not refuse, for charts.
 
     `options` are the names of the changed options, without their values.
@@ -70,7 +70,7 @@ class ConnectorChange:
     options: tuple[str, ...]
 
 
-def changes_between(start: datetime, end: datetime, limit: int) -> list[ConnectorChange]:
+def changes_between(start: datetime, end: datetime, limit: int) -> list[ConnectorRequest]:
     """Return the newest of these requests in [start, end), newest first."""
     actions = (*_STATES, *CONFIGURATION, *RESTARTS)
     entries = AuditEntry.objects.filter(object_type="connector", action__in=actions, at__gte=start, at__lt=end)
@@ -78,11 +78,11 @@ def changes_between(start: datetime, end: datetime, limit: int) -> list[Connecto
     return [_change(row) for row in heard[:limit]]
 
 
-def _change(entry: AuditEntry) -> ConnectorChange:
+def _change(entry: AuditEntry) -> ConnectorRequest:
     is_task = entry.action == "restart task"
     connector = entry.object_id.rpartition("-")[0] if is_task else entry.object_id
     changed = entry.detail.get("changed")
-    return ConnectorChange(
+    return ConnectorRequest(
         entry=entry.pk,
         kind="configuration" if entry.action in CONFIGURATION else "restart" if entry.action in RESTARTS else "control",
         connector=connector,

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.permissions import is_administrator
-from dlqadmin.connectors.control_history import ConnectorChange, changes_between
+from dlqadmin.connectors.control_history import ConnectorRequest, changes_between
 from dlqadmin.metrics.models import Annotation
 from dlqadmin.overview.documents import AnnotationDocument, AnnotationList
 from dlqadmin.replays.models import Replay
@@ -115,7 +115,7 @@ def _changes(start: datetime, end: datetime) -> Iterator[AnnotationDocument]:
     return map(_change_document, changes_between(start, end, MOST + 1))
 
 
-def _change_document(change: ConnectorChange) -> AnnotationDocument:
+def _change_document(change: ConnectorRequest) -> AnnotationDocument:
     return AnnotationDocument(
         id=f"change-{change.entry}",
         kind=change.kind,
