@@ -49,6 +49,18 @@ def parser() -> argparse.ArgumentParser:
     watch = commands.add_parser("watch", parents=[shared], help="follow a replay until its outcomes are known")
     watch.add_argument("replay", type=_replay, metavar="R-12")
     watch.add_argument("--every", type=_positive, default=1, metavar="SECONDS")
+
+    annotate = commands.add_parser("annotate", parents=[shared], help="mark an event, such as a deployment, in charts")
+    annotate.add_argument("title")
+    annotate.add_argument("--kind", choices=("deploy", "note"), default="deploy")
+    annotate.add_argument("--at", metavar="TIME", help="ISO 8601 (default: now)")
+    annotate.add_argument("--until", metavar="TIME", help="ISO 8601, for an event with a duration")
+    annotate.add_argument("--text", default="")
+    annotate.add_argument("--url", default="", help="such as the pipeline's page; https only")
+    annotate.add_argument("--topic", default="")
+    annotate.add_argument("--connector", default="")
+    annotate.add_argument("--source", default="dlq", metavar="NAME", help="the program that reports it")
+    annotate.add_argument("--key", metavar="KEY", help="a repeated call with this key makes no second annotation")
     return top
 
 

@@ -39,9 +39,9 @@ class Dashboard:
         """Return the document at this path below `/api/v1/`."""
         return self._answer("GET", path, params=params)
 
-    def make(self, path: str, body: Answer) -> Answer:
-        """Create one object. The idempotency key prevents a second one if a proxy repeats the request."""
-        return self._answer("POST", path, json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
+    def make(self, path: str, body: Answer, key: str | None = None) -> Answer:
+        """Create one object. The idempotency key prevents a second one if a proxy or the caller repeats the request."""
+        return self._answer("POST", path, json=body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
 
     def act(self, path: str, body: Answer) -> Answer:
         """Perform an action on an existing object."""

@@ -40,7 +40,7 @@ class Terminal:
 
 def run(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
     """Run a subcommand and return the exit status. Raises DashboardError."""
-    commands = {"list": list_, "show": show, "plan": plan, "replay": replay, "watch": watch}
+    commands = {"list": list_, "show": show, "plan": plan, "replay": replay, "watch": watch, "annotate": annotate}
     return commands[asked.command](asked, dashboard, terminal)
 
 
@@ -155,6 +155,17 @@ def watch(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
                 terminal.say(f"It paused because of a problem: {text.escape_controls(found['trouble'])}")
             return NOT_PASSED
         terminal.wait(asked.every)
+
+
+def annotate(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """Mark an event, such as a deployment, in the charts of the dashboard."""
+    names = ("title", "kind", "at", "until", "text", "url", "topic", "connector", "source")
+    body = {name: value for name in names if (value := getattr(asked, name))}
+    made = dashboard.make("annotations", body, asked.key)
+    terminal.say(
+        _json(made) if asked.json else f"{made['kind']} at {made['at']}: {text.escape_controls(made['title'])}"
+    )
+    return DONE
 
 
 def _all_passed(found: Answer) -> bool:

@@ -7,8 +7,11 @@ from typing import Any
 
 import orjson
 from django.conf import settings
+from django.db.models import Max, OuterRef, Subquery
+from django.utils import timezone
 
 from dlqadmin.broker import topics
+from dlqadmin.metrics import task_hours
 from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
 from dlqadmin.metrics.queries import task_lag
 from dlqadmin.metrics.topic_positions import Read, follow
@@ -19,6 +22,7 @@ from engine.record.record import RawRecord
 TASK_KEY = b"status-task-"
 CONNECTOR_KEY = b"status-connector-"
 MINUTE = timedelta(minutes=1)
+MINUTES_KEPT = timedelta(days=30)
 
 TaskKey = tuple[str, int]
 
@@ -54,8 +58,14 @@ def collect(read: Read = topics.read_to_end, partitions: Callable[[str], int | N
 
 
 def prune(keep_from: datetime) -> int:
-    """Delete minutes before that time; return their number."""
-    return TaskMinute.objects.filter(minute__lt=keep_from).delete()[0]
+    """Delete minutes before that time; return their number.
+
+    The newest minute of each task stays, because the task's next minute is counted from it.
+    """
+    own = TaskMinute.objects.filter(connector=OuterRef("connector"), task=OuterRef("task")).order_by()
+    newest = own.values("connector", "task").annotate(newest=Max("minute")).values("newest")
+    old = TaskMinute.objects.filter(minute__lt=keep_from).exclude(minute=Subquery(newest))
+    return old.delete()[0]
 
 
 def fold(records: Iterable[RawRecord]) -> StatusBatch:
@@ -71,6 +81,7 @@ def fold(records: Iterable[RawRecord]) -> StatusBatch:
 
 
 def _store(found: StatusBatch) -> None:
+    task_hours.roll_up(timezone.now(), found.connectors_gone)  # the hours outlive the connector
     for connector in found.connectors_gone:
         TaskSnapshot.objects.filter(connector=connector).delete()
         TaskMinute.objects.filter(connector=connector).delete()
@@ -96,8 +107,20 @@ def _store(found: StatusBatch) -> None:
         unique_fields=["connector", "task", "minute"],
         update_fields=["metrics", "stage_failures", "lag"],
     )
+    _forget_late_hours(found, timezone.now())
     for connector, task in found.tasks_gone:
         TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
+
+
+def _forget_late_hours(found: StatusBatch, now: datetime) -> None:
+    """Let hours be rolled up again, if a minute of them came late. Hours whose minutes are deleted stay."""
+    hour = task_hours.start_of(task_hours.hour_of(now))
+    late: dict[str, datetime] = {}
+    for connector, _, minute in found.minutes:
+        if now - MINUTES_KEPT <= minute < hour:
+            late[connector] = min(minute, late.get(connector, minute))
+    for connector, first in late.items():
+        task_hours.forget_from(first, connector)
 
 
 def _first_minutes(found: StatusBatch) -> list[TaskMinute]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.rest.documents import Document, Time
+
+TrendMeasure = Literal["errors", "throughput", "lag"]
+TrendSplit = Literal["topic", "connector", "group", "stage", "none"]
 
 
 class RecordCounts(Document):
@@ -33,7 +38,7 @@ class Balance(RecordCounts):
 
 
 class ErrorSeries(Document):
-    """The columns of one series. `stage` is the stage at which most records failed.
+    """The columns of one series. `stage` is the stage at which most records failed; empty if it counts no errors.
 
     `others` is the number of series that this one adds up; 0 if it is a single one.
     """
@@ -141,6 +146,29 @@ class ErrorsOverTime(Document):
     start: Time = msgspec.field(name="from")
     to: Time
     bucket_ms: int
+    series: list[ErrorSeries]
+    total: int
+    week_before: WeekBefore | None
+    exact: bool
+
+
+class Trends(Document):
+    """One measure over a long time. The range is widened to whole columns of an hour, six hours or days.
+
+    - `errors`: dead letters by column, exact.
+    - `throughput`: consumed records by column. Without `by`, the series are what became of them.
+    - `lag`: records not consumed yet, the highest of each column. The totals are the highest points.
+    - `week_before`: the sum of all series in the same time a week earlier; null if it was not asked for.
+
+    `series` are the eight biggest, and the sum of the others. `exact` is false, and `series` empty, if the query took
+    too long.
+    """
+
+    start: Time = msgspec.field(name="from")
+    to: Time
+    bucket_ms: int
+    measure: TrendMeasure
+    by: TrendSplit
     series: list[ErrorSeries]
     total: int
     week_before: WeekBefore | None

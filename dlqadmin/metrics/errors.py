@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
+import msgspec
+
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
 from dlqadmin.deadletters.search import counters
@@ -31,7 +33,7 @@ MOST_RECORDS = 20_000
 SERIES = ("group", "exception", "stage", "topic")
 
 
-Counted = tuple[int, str, int, int]  # column start (ms), topic, fingerprint, count
+Counted = tuple[int, str, int, int]  # column start (ms), topic or connector, fingerprint, count
 
 
 def bucket_ms(span_ms: int) -> int:
@@ -58,7 +60,7 @@ def series(start: datetime, end: datetime, by: str) -> ErrorsOverTime:
             if width < HOUR_MS:
                 counted, before = _narrow(start, end, width), None
             else:
-                counted, before = columns(start, end, width), _week_before(start, end, width)
+                counted, before = columns(start, end, width), week_before(Filters(start, end), width)
             rows = stack(counted, by, start, end, width)
             exact = True
     except QueryTimedOut:
@@ -67,7 +69,7 @@ def series(start: datetime, end: datetime, by: str) -> ErrorsOverTime:
         start=iso(from_ms(column_start(start, width))),
         to=iso(end),
         bucket_ms=width,
-        series=_biggest_series(rows),
+        series=biggest_series(rows),
         total=sum(row.total for row in rows),
         week_before=before,
         exact=exact,
@@ -92,7 +94,7 @@ def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, w
     names = _names({fingerprint for _, fingerprint in found}, by)
     for (topic, fingerprint), points in found.items():
         key, label, stage = names[fingerprint]
-        key, label = (topic, topic) if by == "topic" else (key, label)
+        key, label = (topic, topic) if by in ("topic", "connector") else (key, label)
         if key not in rows:
             rows[key] = ErrorSeries(key=key, label=label, stage="", total=0, points=[0] * len(points), others=0)
         rows[key].points = [one + more for one, more in zip(rows[key].points, points, strict=True)]
@@ -119,7 +121,7 @@ def count_24h(now: datetime) -> DailyErrors:
     return DailyErrors(count=days[-1], mean_before=round(mean, 1), change_percent=change, days=days)
 
 
-def _biggest_series(rows: list[ErrorSeries]) -> list[ErrorSeries]:
+def biggest_series(rows: list[ErrorSeries]) -> list[ErrorSeries]:
     """Return the biggest series, and the sum of the others if there is more than one."""
     if len(rows) <= MOST_SERIES + 1:
         return rows
@@ -132,12 +134,14 @@ def _biggest_series(rows: list[ErrorSeries]) -> list[ErrorSeries]:
     ]
 
 
-def _week_before(start: datetime, end: datetime, width: int) -> WeekBefore:
+def week_before(filters: Filters, width: int) -> WeekBefore:
     """Return the failures of the week before, each in the column one week later."""
+    start, end = filters.start, filters.end
     first, last = column_start(start, width), -(-epoch_ms(end) // width) * width
     origin = (first - WEEK // MS) // HOUR_MS
     points = [0] * ((last - first) // width)
-    for hour, n in counters.totals(Filters(start - WEEK, end - WEEK), origin, width // HOUR_MS):
+    earlier = msgspec.structs.replace(filters, start=start - WEEK, end=end - WEEK)
+    for hour, n in counters.totals(earlier, origin, width // HOUR_MS):
         points[(hour - origin) * HOUR_MS // width] += n
     return WeekBefore(total=sum(points), points=points)
 

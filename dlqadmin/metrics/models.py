@@ -1,4 +1,4 @@
-"""Reports of the engine's tasks: their latest state, and their metrics by minute."""
+"""Reports of the engine's tasks: their latest state, and their metrics by minute and hour. Annotations of charts."""
 
 from django.conf import settings
 from django.db import models
@@ -85,3 +85,65 @@ class TaskMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.connector}-{self.task} at {self.minute:%Y-%m-%d %H:%M}"
+
+
+class TaskHour(models.Model):
+    """The figures of one task in one hour, rolled up from its minutes.
+
+    `hour` counts hours since the epoch. The counts are increases. Hours without a minute have no row. `lag` is the
+    lag at the end of the hour; both lags are null if the task reported none.
+    """
+
+    connector = models.CharField(max_length=200)
+    task = models.IntegerField()
+    hour = models.IntegerField()
+    consumed = models.BigIntegerField(default=0)
+    delivered = models.BigIntegerField(default=0)
+    dead_lettered = models.BigIntegerField(default=0)
+    skipped = models.BigIntegerField(default=0)
+    filtered = models.BigIntegerField(default=0)
+    retried = models.BigIntegerField(default=0)
+    stage_failures = models.JSONField(default=dict)
+    lag = models.BigIntegerField(null=True)
+    max_lag = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["connector", "task", "hour"], name="task_hour_once")]
+        indexes = [models.Index(fields=["hour"], name="task_hour_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task} in hour {self.hour}"
+
+
+class AnnotationKind(models.TextChoices):
+    """The kind of an event that a person or a pipeline reports."""
+
+    DEPLOY = "deploy"
+    NOTE = "note"
+
+
+class Annotation(models.Model):
+    """An event that charts show beside their figures, such as a deployment.
+
+    `until` is null for an event without a duration. `source` names the program that reported it.
+    """
+
+    at = models.DateTimeField()
+    until = models.DateTimeField(null=True)
+    kind = models.CharField(max_length=10, choices=AnnotationKind, default=AnnotationKind.DEPLOY)
+    title = models.CharField(max_length=200)
+    text = models.TextField(blank=True)
+    url = models.CharField(max_length=500, blank=True)
+    topic = models.CharField(max_length=249, blank=True)
+    connector = models.CharField(max_length=200, blank=True)
+    source = models.CharField(max_length=100, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField()
+    idempotency_key = models.CharField(max_length=100, null=True, unique=True)
+    request_digest = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["at"], name="annotation_by_time")]
+
+    def __str__(self) -> str:
+        return self.title

@@ -11,4 +11,5 @@ urlpatterns = [
     path("metrics/heat", views.HeatView.as_view(), name="metrics-heat"),
     path("metrics/open-work", views.OpenWorkView.as_view(), name="metrics-open-work"),
     path("metrics/stages", views.StagesView.as_view(), name="metrics-stages"),
+    path("metrics/trends", views.TrendsView.as_view(), name="metrics-trends"),
 ]

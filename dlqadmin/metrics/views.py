@@ -1,15 +1,28 @@
 """REST views of the metrics."""
 
+from typing import TypeVar
+
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.metrics import connector_history, errors, heatmap, open_work, queries
-from dlqadmin.metrics.documents import Balance, ConnectorHistory, ConnectorPipeline, ErrorsOverTime, Heatmap, OpenWork
+from dlqadmin.metrics import connector_history, errors, heatmap, open_work, queries, trends
+from dlqadmin.metrics.documents import (
+    Balance,
+    ConnectorHistory,
+    ConnectorPipeline,
+    ErrorsOverTime,
+    Heatmap,
+    OpenWork,
+    Trends,
+)
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
+
+MAX_NAME = 249  # characters of a topic's name in Kafka
+Value = TypeVar("Value", bound=str)
 
 RANGE = [
     OpenApiParameter("from", OpenApiTypes.STR, description="`now-7d` or ISO 8601; default `now-7d`"),
@@ -51,6 +64,31 @@ class HeatView(APIView):
         """Return errors by topic and hour; columns are longer if the range exceeds two days."""
         start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
         return Response(heatmap.heat(start, end))
+
+
+class TrendsView(APIView):
+    """Errors, throughput and lag over months."""
+
+    @extend_schema(
+        operation_id="metrics_trends",
+        parameters=[
+            *RANGE,
+            OpenApiParameter("measure", OpenApiTypes.STR, enum=list(trends.MEASURES), description="default `errors`"),
+            OpenApiParameter(
+                "by",
+                OpenApiTypes.STR,
+                enum=list(trends.SPLITS),
+                description="default `none`. Throughput and lag are split by `connector` only.",
+            ),
+            OpenApiParameter("topic", OpenApiTypes.STR, description="Count errors of this dead letter topic only"),
+            OpenApiParameter("connector", OpenApiTypes.STR, description="Count this connector only"),
+            OpenApiParameter("compare", OpenApiTypes.STR, enum=["week"], description="Add the week before"),
+        ],
+        responses=Trends,
+    )
+    def get(self, request: Request) -> Response:
+        """Return one measure by column: hours up to 8 days, six hours up to 45 days, then days, then weeks."""
+        return Response(trends.trends(_trend_request(request)))
 
 
 class OpenWorkView(APIView):
@@ -103,3 +141,33 @@ def _connector(request: Request) -> str:
     if not connector or "\0" in connector:
         raise ParameterError("connector", "must name a connector")
     return connector
+
+
+def _trend_request(request: Request) -> trends.TrendRequest:
+    """Parse the parameters of trends. Raises ParameterError."""
+    params = request.query_params
+    start, end = parse_range(params.get("from"), params.get("to"))
+    if end - start > trends.LONGEST:
+        raise ParameterError("from", f"must be at most {trends.LONGEST.days} days before `to`")
+    measure = _one_of("measure", params.get("measure") or "errors", trends.MEASURES)
+    by = _one_of("by", params.get("by") or "none", trends.SPLITS if measure == "errors" else trends.TASK_SPLITS)
+    topic, connector = (_short_name(name, params.get(name) or "") for name in ("topic", "connector"))
+    if topic and measure != "errors":
+        raise ParameterError("topic", "needs the measure errors, because tasks do not report figures by topic")
+    compare = _one_of("compare", params.get("compare") or "", ("", "week"))
+    return trends.TrendRequest(measure, by, start, end, topic, connector, compares=compare == "week")
+
+
+def _one_of(parameter: str, value: str, allowed: tuple[Value, ...]) -> Value:
+    """Return the value if it is allowed. Raises ParameterError."""
+    for one in allowed:
+        if one == value:
+            return one
+    raise ParameterError(parameter, f"must be one of {', '.join(filter(None, allowed))}")
+
+
+def _short_name(parameter: str, value: str) -> str:
+    """Return the name of a topic or connector. Raises ParameterError."""
+    if len(value) > MAX_NAME or "\0" in value:
+        raise ParameterError(parameter, f"must be a name of at most {MAX_NAME} characters")
+    return value

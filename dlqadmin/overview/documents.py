@@ -56,6 +56,41 @@ class SummaryDocument(Document):
     work: WorkSummary
 
 
+AnnotationType = Literal["deploy", "note", "replay", "configuration", "control", "restart"]
+
+
+class AnnotationDocument(Document):
+    """An event that charts show beside their figures.
+
+    - `kind`: people and pipelines report `deploy` and `note`. The dashboard adds the others itself.
+    - `until`: the end of the event; null if it has no duration or has not ended.
+    - `source`: the program that reported it.
+    - `replay`: the id of the replay; null for other kinds.
+    - `removable`: whether this user may delete it.
+    """
+
+    id: str
+    kind: AnnotationType
+    at: Time
+    until: Time | None
+    title: str
+    text: str
+    url: str
+    topic: str
+    connector: str
+    actor: str
+    source: str
+    replay: int | None
+    removable: bool
+
+
+class AnnotationList(Document):
+    """Annotations of a time range, oldest first. If not `complete`, the oldest are left out."""
+
+    results: list[AnnotationDocument]
+    complete: bool
+
+
 AttentionKind = Literal[
     "broker_down", "engine_down", "redis_down", "worker_down", "indexer_down", "failed_task", "new", "escalating",
     "canary_paused", "replay_paused", "approval_yours", "budget_exhausted", "regressed", "replay_failing",

@@ -3,21 +3,27 @@
 from collections.abc import Iterator
 
 from django.conf import settings
-from django.db.models import F, Sum
+from django.db.models import Count, F, Max, Sum
+from django.utils import timezone
 from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from dlqadmin.broker.availability import availability
 from dlqadmin.connectors.cluster_responses import fetch_connectors
 from dlqadmin.connectors.queries import shown_states
 from dlqadmin.connectors.states import DERIVED_STATES
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import CountDay, IndexPosition
+from dlqadmin.deadletters.records.expiry import expiring_soon
 from dlqadmin.metrics import queries
 from dlqadmin.metrics.queries import PARTS
+from dlqadmin.overview.models import ProcessHeartbeat
+from dlqadmin.overview.processes import queue_names, scheduler, worker_queues
+from dlqadmin.replays.models import Replay, ReplayStatus
 
 
 class DashboardCollector(Collector):
-    """A collector of dead letters, the index's lag, and the engine's connectors and tasks.
+    """A collector of dead letters, the index's lag, replays, processes, and the engine's connectors and tasks.
 
     It reads no tables at registration, only at a scrape.
     """
@@ -30,6 +36,9 @@ class DashboardCollector(Collector):
         yield _index_lag()
         yield from _tasks()
         yield _connectors()
+        yield _replays()
+        yield from _processes()
+        yield _expiring()
 
 
 def register() -> None:
@@ -56,6 +65,43 @@ def _index_lag() -> Metric:
     known = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True).distinct()
     for topic in filter(followed.follows, known):
         family.add_metric([topic], behind.get(topic, 0))
+    return family
+
+
+def _replays() -> Metric:
+    family = GaugeMetricFamily("dlqadmin_replays", "Replays by status.", labels=["status"])
+    found = dict(Replay.objects.order_by().values_list("status").annotate(total=Count("pk")))
+    for status in ReplayStatus.values:
+        family.add_metric([status], found.get(status, 0))
+    return family
+
+
+def _processes() -> Iterator[Metric]:
+    now = timezone.now()
+    rows = list(ProcessHeartbeat.objects.all())
+    workers = GaugeMetricFamily("dlqadmin_workers_alive", "Live Celery workers of a queue.", labels=["queue"])
+    for queue in worker_queues(rows, queue_names(), now):
+        workers.add_metric([queue.queue], queue.alive)
+    yield workers
+    yield GaugeMetricFamily(
+        "dlqadmin_scheduler_alive", "1 if Celery beat is alive.", value=float(scheduler(rows, now).alive)
+    )
+    indexer = GaugeMetricFamily("dlqadmin_indexer_seconds_silent", "Seconds since the indexer was last active.")
+    at = IndexPosition.objects.filter(cluster=settings.CLUSTER).aggregate(at=Max("updated_at"))["at"]
+    if at is not None:
+        indexer.add_metric([], max(0.0, (now - at).total_seconds()))
+    yield indexer
+
+
+def _expiring() -> Metric:
+    """Return the dead letters of unresolved groups that retention may delete soon."""
+    family = GaugeMetricFamily(
+        "dlqadmin_dead_letters_expiring",
+        "Dead letters of unresolved groups that retention may delete within three hours.",
+        labels=["topic"],
+    )
+    for row in expiring_soon(timezone.now()) if availability().reachable else []:
+        family.add_metric([row.topic], row.records)
     return family
 
 

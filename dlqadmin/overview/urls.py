@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from dlqadmin.overview import views
+from dlqadmin.overview import annotation_views, views
 
 urlpatterns = [
     path("metrics/summary", views.SummaryView.as_view(), name="metrics-summary"),
     path("metrics/attention", views.AttentionView.as_view(), name="metrics-attention"),
+    path("annotations", annotation_views.AnnotationListView.as_view(), name="annotations"),
+    path("annotations/<int:pk>", annotation_views.AnnotationView.as_view(), name="annotation"),
     path("attention/dismissals", views.DismissalsView.as_view(), name="dismissals"),
     path("attention/<slug:finding>/dismissal", views.DismissalView.as_view(), name="dismissal"),
     path("health", views.HealthView.as_view(), name="health"),

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 # The routes of the frontend's router (`frontend/src/app/App.tsx`). A test compares both.
 SCREENS = re.compile(
-    r"/(overview|groups(/[^/]+)?|fixes|records(/[^/]+(/fix)?)?|bulk-fixes/[^/]+|replays(/[^/]+)?"
+    r"/(overview|trends|groups(/[^/]+)?|fixes|records(/[^/]+(/fix)?)?|bulk-fixes/[^/]+|replays(/[^/]+)?"
     r"|connectors(/[^/]+(/[^/]+(/edit)?)?)?|new-connector|topics(/[^/]+)?|exports|audit|profile|settings(/clusters|/registries|/dialects(/[^/]+)?)?)?/?"
 )
 ENTRY_SCRIPT = re.compile(rb'src="/assets/([\w-]+)\.js"')

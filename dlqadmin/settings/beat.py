@@ -118,6 +118,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600.0,
         "options": {"expires": 3600.0},
     },
+    "roll-up-minutes": {
+        "task": "dlqadmin.metrics.tasks.roll_up_minutes",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
+    },
     "prune-metrics": {
         "task": "dlqadmin.metrics.tasks.prune_metrics",
         "schedule": 3600.0,

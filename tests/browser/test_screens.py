@@ -10,6 +10,7 @@ from tests.browser.screens import fits_everywhere, stays_still
 
 SCREENS = {
     "overview": "/?range=1h",
+    "trends": "/trends",
     "groups": "/groups?range=1h",
     "records": "/records?from=now-1h",
     "record": "/records?connector=usgs-to-sql&stage=VALUE_CONVERTER",

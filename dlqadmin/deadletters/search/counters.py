@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from django.db import models
@@ -68,16 +68,18 @@ def days_before(end: datetime, days: int) -> list[int]:
     return [found.get(day, 0) for day in range(days)]
 
 
-def columns(filters: Filters, origin: int, hours: int) -> Iterator[tuple[int, str, int, int]]:
-    """Yield (first hour of a column, topic, fingerprint, n) of all matches.
+def columns(
+    filters: Filters, origin: int, hours: int, name: Literal["topic", "connector"] = "topic"
+) -> Iterator[tuple[int, str, int, int]]:
+    """Yield (first hour of a column, topic or connector, fingerprint, n) of all matches.
 
     Columns are `hours` wide and aligned to `origin`. Partial hours at the ends of the range belong to the
     column of their hour. The filters must be `counted`.
     """
     for start, end in _edges(filters):
         for cell, n in _part(filters, start, end).items():
-            yield _column(_floor(start), origin, hours), cell.topic, cell.fingerprint, n
-    yield from _by_column(filters, origin, hours, "topic", "fingerprint_id")
+            yield _column(_floor(start), origin, hours), getattr(cell, name), cell.fingerprint, n
+    yield from _by_column(filters, origin, hours, name, "fingerprint_id")
 
 
 def totals(filters: Filters, origin: int, hours: int) -> Iterator[tuple[int, int]]:

@@ -1,12 +1,26 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get } from "./client";
-import type { Attention, Balance, ConnectorHistory, Errors, Heat, OpenWork, StageFlow, Summary } from "./types";
+import type {
+  AnnotationList,
+  Attention,
+  Balance,
+  ConnectorHistory,
+  Errors,
+  Heat,
+  OpenWork,
+  StageFlow,
+  Summary,
+  Trends,
+} from "./types";
 
+export type TrendMeasure = Trends["measure"];
+export type TrendSplit = Trends["by"];
 export type StackBy = "exception" | "group" | "stage" | "topic";
 export type WorkSplit = Exclude<StackBy, "exception">;
 
 const POLL_MS = 10_000;
+const SLOW_POLL_MS = 60_000; // columns of hours and days change slowly
 
 export function useBalance() {
   return useQuery({
@@ -80,5 +94,37 @@ export function useConnectorHistory(connector: string, from: string, to: string)
       get<ConnectorHistory>("metrics/connector", new URLSearchParams({ connector, from, to }), signal),
     placeholderData: keepPreviousData,
     ...followed(POLL_MS),
+  });
+}
+
+/** The choice of a trend; empty filters match everything. */
+export interface TrendQuery {
+  measure: TrendMeasure;
+  by: TrendSplit;
+  from: string;
+  to: string;
+  topic: string;
+  connector: string;
+}
+
+/** Load a measure over a long time, and the week before. */
+export function useTrends({ topic, connector, ...query }: TrendQuery) {
+  const params = new URLSearchParams({ ...query, compare: "week" });
+  if (topic) params.set("topic", topic);
+  if (connector) params.set("connector", connector);
+  return useQuery({
+    queryKey: ["trends", params.toString()],
+    queryFn: ({ signal }) => get<Trends>("metrics/trends", params, signal),
+    placeholderData: keepPreviousData,
+    ...followed(SLOW_POLL_MS),
+  });
+}
+
+export function useAnnotations(from: string, to: string) {
+  return useQuery({
+    queryKey: ["annotations", from, to],
+    queryFn: ({ signal }) => get<AnnotationList>("annotations", new URLSearchParams({ from, to }), signal),
+    placeholderData: keepPreviousData,
+    ...followed(SLOW_POLL_MS),
   });
 }

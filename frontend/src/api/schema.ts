@@ -27,6 +27,65 @@ export type components = {
             value?: components["schemas"]["ShownDocument"];
             headers?: components["schemas"]["ShownHeaderDocument"][];
         };
+        /** @description An event for charts. Without `at` it happened now. `topic` and `connector` say what it concerns. */
+        AnnotationBodyRequest: {
+            title: string;
+            /**
+             * @description * `deploy` - Deploy
+             *     * `note` - Note
+             * @default deploy
+             * @enum {string}
+             */
+            kind: "deploy" | "note";
+            /** Format: date-time */
+            at?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+            /** @default  */
+            text: string;
+            /** @description https only */
+            url?: string;
+            /** @default  */
+            topic: string;
+            /** @default  */
+            connector: string;
+            /**
+             * @description such as the pipeline
+             * @default
+             */
+            source: string;
+        };
+        /**
+         * @description An event that charts show beside their figures.
+         *
+         *         - `kind`: people and pipelines report `deploy` and `note`. The dashboard adds the others itself.
+         *         - `until`: the end of the event; null if it has no duration or has not ended.
+         *         - `source`: the program that reported it.
+         *         - `replay`: the id of the replay; null for other kinds.
+         *         - `removable`: whether this user may delete it.
+         */
+        AnnotationDocument: {
+            id: string;
+            /** @enum {unknown} */
+            kind: "configuration" | "control" | "deploy" | "note" | "replay" | "restart";
+            /** Format: date-time */
+            at: string;
+            until: string | null;
+            title: string;
+            text: string;
+            url: string;
+            topic: string;
+            connector: string;
+            actor: string;
+            source: string;
+            replay: number | null;
+            removable: boolean;
+        };
+        /** @description Annotations of a time range, oldest first. If not `complete`, the oldest are left out. */
+        AnnotationList: {
+            results: components["schemas"]["AnnotationDocument"][];
+            complete: boolean;
+        };
         /**
          * @description The approval of a plan by a second person. `void` if the plan changed since it was asked for.
          *
@@ -1186,7 +1245,7 @@ export type components = {
             left: number | null;
         };
         /**
-         * @description The columns of one series. `stage` is the stage at which most records failed.
+         * @description The columns of one series. `stage` is the stage at which most records failed; empty if it counts no errors.
          *
          *         `others` is the number of series that this one adds up; 0 if it is a single one.
          */
@@ -3460,6 +3519,32 @@ export type components = {
             elsewhere: number;
         };
         /**
+         * @description One measure over a long time. The range is widened to whole columns of an hour, six hours or days.
+         *
+         *         - `errors`: dead letters by column, exact.
+         *         - `throughput`: consumed records by column. Without `by`, the series are what became of them.
+         *         - `lag`: records not consumed yet, the highest of each column. The totals are the highest points.
+         *         - `week_before`: the sum of all series in the same time a week earlier; null if it was not asked for.
+         *
+         *         `series` are the eight biggest, and the sum of the others. `exact` is false, and `series` empty, if the query took
+         *         too long.
+         */
+        Trends: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            bucket_ms: number;
+            /** @enum {unknown} */
+            measure: "errors" | "lag" | "throughput";
+            /** @enum {unknown} */
+            by: "connector" | "group" | "none" | "stage" | "topic";
+            series: components["schemas"]["ErrorSeries"][];
+            total: number;
+            week_before: components["schemas"]["WeekBefore"] | null;
+            exact: boolean;
+        };
+        /**
          * @description One letter of a try-out, with its own bytes and the facts that the mapping reads from it.
          *
          *         `missing` says why the mapping does not read it; it is empty if it does. `before` is the dialect that reads the
@@ -3649,6 +3734,9 @@ export type components = {
 export type AbsentMember = components['schemas']['AbsentMember'];
 export type ActivityDocument = components['schemas']['ActivityDocument'];
 export type AfterDocument = components['schemas']['AfterDocument'];
+export type AnnotationBodyRequest = components['schemas']['AnnotationBodyRequest'];
+export type AnnotationDocument = components['schemas']['AnnotationDocument'];
+export type AnnotationList = components['schemas']['AnnotationList'];
 export type ApprovalDocument = components['schemas']['ApprovalDocument'];
 export type ApprovalHealth = components['schemas']['ApprovalHealth'];
 export type ApproveBodyRequest = components['schemas']['ApproveBodyRequest'];
@@ -3947,6 +4035,7 @@ export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest']
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
+export type Trends = components['schemas']['Trends'];
 export type TriedLetter = components['schemas']['TriedLetter'];
 export type TryBodyRequest = components['schemas']['TryBodyRequest'];
 export type TryOut = components['schemas']['TryOut'];

@@ -10,6 +10,8 @@ import type {
 } from "./schema";
 
 export type {
+  AnnotationDocument as Annotation,
+  AnnotationList,
   AttentionItems as Attention,
   AttentionItem,
   AttemptDocument as Attempt,
@@ -58,6 +60,7 @@ export type {
   ReadingNote,
   StageDocument as StageView,
   StatusStrip,
+  Trends,
   ConnectorPipeline as StageFlow,
   SummaryDocument as Summary,
   TaskDocument as Task,

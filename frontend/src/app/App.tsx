@@ -14,6 +14,7 @@ import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { SkeletonRows, Panel } from "../ui/Panel";
 import { Shell } from "./Shell";
 
+const Trends = lazy(() => import("../features/trends/Trends").then((module) => ({ default: module.Trends })));
 const Groups = lazy(() => import("../features/groups/Groups").then((module) => ({ default: module.Groups })));
 const Records = lazy(() => import("../features/records/Records").then((module) => ({ default: module.Records })));
 const Record = lazy(() => import("../features/record/Record").then((module) => ({ default: module.Record })));
@@ -101,6 +102,7 @@ function SessionGate() {
       >
         <Routes>
           <Route path="/" element={<Overview />} />
+          <Route path="/trends" element={<Trends />} />
           <Route path="/groups" element={<Groups />} />
           <Route path="/groups/:id" element={<Groups />} />
           <Route path="/records" element={<Records />} />

@@ -128,7 +128,7 @@ function useNavigationSpan(): Span {
 
 function addressOf(screen: string, span: Span): string {
   if (screen === "/records") return inSpan(screen, span);
-  return screen === "/" || screen === "/groups" ? withSpan(screen, span) : screen;
+  return screen === "/" || screen === "/groups" || screen === "/trends" ? withSpan(screen, span) : screen;
 }
 
 function NavigationLink({

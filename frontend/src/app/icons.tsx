@@ -1,5 +1,6 @@
 const PATHS = {
   overview: "M2 2h5v7H2zM9 2h5v4H9zM2 11h5v3H2zM9 8h5v6H9z",
+  trends: "M2 2v12h12M5 11V8M8 11V4M11 11V6",
   groups: "M8 2 14 5 8 8 2 5ZM2 8l6 3 6-3M2 11l6 3 6-3",
   records: "M2 4h12M2 8h12M2 12h12",
   fixes: "M3 13l.7-3L10.5 3.2l2.3 2.3L6 12.3 3 13ZM9 4.7 11.3 7",

@@ -11,6 +11,7 @@ interface Screen {
 /** The screens in the navigation, in display order. */
 export const SCREENS: readonly Screen[] = [
   { to: "/", label: "Overview", icon: "overview", key: "d" },
+  { to: "/trends", label: "Trends", icon: "trends", key: "h" },
   { to: "/groups", label: "Groups", icon: "groups", key: "g" },
   { to: "/records", label: "Records", icon: "records", key: "r" },
   { to: "/fixes", label: "Fixes", icon: "fixes", key: "f" },

@@ -24,6 +24,16 @@ const SCREEN_SHORTCUTS: readonly ScreenShortcuts[] = [
     ],
   },
   {
+    screen: "Trends",
+    path: /^\/trends\/?$/,
+    rows: [
+      { keys: ["←", "→"], action: "move over the columns of the focused chart" },
+      { keys: ["Shift", "←", "→"], action: "select columns" },
+      { keys: ["Space"], action: "narrow the time range to the selected columns" },
+      { keys: ["Esc"], action: "clear the selection; without one, widen the time range" },
+    ],
+  },
+  {
     screen: "Groups",
     path: /^\/groups(\/|$)/,
     rows: [

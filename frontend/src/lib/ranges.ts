@@ -8,13 +8,22 @@ export const RANGES = [
   { value: "30d", label: "30 d", words: "the last 30 d" },
 ] as const;
 
+/** The selectable time ranges of a screen that shows months. */
+export const LONG_RANGES = [
+  { value: "7d", label: "7 d", words: "the last 7 d" },
+  { value: "30d", label: "30 d", words: "the last 30 d" },
+  { value: "90d", label: "90 d", words: "the last 90 d" },
+] as const;
+
 /** A start before every record, for counts over all time. */
 export const ALL_TIME = "now-2000w";
 
-export type Range = (typeof RANGES)[number]["value"];
+const ALL_RANGES = [...RANGES, ...LONG_RANGES];
+
+export type Range = (typeof ALL_RANGES)[number]["value"];
 
 export function asRange(text: string | null): Range {
-  return RANGES.find((one) => one.value === text)?.value ?? "7d";
+  return ALL_RANGES.find((one) => one.value === text)?.value ?? "7d";
 }
 
 /** Return the smallest range that contains the moment; the largest one if none does. */
@@ -24,7 +33,7 @@ export function smallestRange(moment: string, now: number): Range {
 }
 
 export function rangeWords(range: Range): string {
-  return RANGES.find((one) => one.value === range)?.words ?? range;
+  return ALL_RANGES.find((one) => one.value === range)?.words ?? range;
 }
 
 const SPANS = ["15m", "1h", "6h", "24h", "3d", "7d", "14d"] as const;

@@ -7,6 +7,14 @@ const OTHER = ["--other-1"];
 /** The colour of the sum of all other series. */
 export const OTHERS = "var(--others)";
 
+/** The labels and colours of the buckets in which consumed records end. */
+export const RECORD_OUTCOMES: Record<string, { label: string; colour: string }> = {
+  delivered: { label: "delivered", colour: "var(--trans-1)" },
+  dead_lettered: { label: "dead-lettered", colour: "var(--value-1)" },
+  skipped: { label: "skipped", colour: "var(--put-4)" },
+  filtered: { label: "filtered", colour: "var(--put-3)" },
+};
+
 /** Return a stage's colour: the hue for the stage, the lightness for the group's rank in it. */
 export function stageColour(stage: string | null | undefined, rank = 0): string {
   const hues = HUES.find(([pattern]) => pattern.test(stage ?? ""))?.[1] ?? OTHER;

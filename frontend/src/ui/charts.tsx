@@ -60,6 +60,16 @@ export function Sparkline({
   );
 }
 
+/** A marked moment or period of a chart. */
+export interface ChartMark {
+  key: string;
+  letter: string;
+  title: string;
+  /** Milliseconds since the epoch; `until` is null for a moment. */
+  at: number;
+  until: number | null;
+}
+
 interface ColumnChartProps {
   series: readonly ColumnSeries[];
   from: number;
@@ -71,11 +81,26 @@ interface ColumnChartProps {
   axes?: boolean;
   /** Totals of another time range, drawn as a line over each column. */
   beside?: { label: string; points: readonly number[] } | undefined;
+  marks?: readonly ChartMark[];
+  /** The key of a mark that is pointed at elsewhere. */
+  marked?: string | null;
   onNarrow?: (from: number, to: number) => void;
 }
 
 /** A stacked column chart over time with a tooltip and a hidden table for screen readers; a drag selects a time range. */
-export function ColumnChart({ series, from, bucketMs, height, zone, label, axes, beside, onNarrow }: ColumnChartProps) {
+export function ColumnChart({
+  series,
+  from,
+  bucketMs,
+  height,
+  zone,
+  label,
+  axes,
+  beside,
+  marks = [],
+  marked = null,
+  onNarrow,
+}: ColumnChartProps) {
   const { ref, width: measured } = useElementSize();
   const width = Math.max(280, measured || 800);
   const pad = axes ? { left: 34, right: 12, top: 14, bottom: 26 } : { left: 0, right: 0, top: 2, bottom: 2 };
@@ -96,6 +121,10 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
     inset: { left: pad.left / width, right: pad.right / width },
     onPick: onNarrow && ((first, last) => onNarrow(from + first * bucketMs, from + (last + 1) * bucketMs)),
   });
+  const markX = (moment: number) =>
+    pad.left + Math.max(0, Math.min(1, (moment - from) / (bucketMs * size))) * inner.width;
+  const marksAt = (column: number) =>
+    marks.filter(({ at }) => Math.max(0, Math.floor((at - from) / bucketMs)) === column);
   const time = (column: number) => dateMinute(new Date(from + column * bucketMs).toISOString(), zone);
 
   return (
@@ -148,6 +177,7 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
             d={beside.points.map((value, at) => `M${x(at)} ${y(value)}H${x(at + 1)}`).join("")}
           />
         )}
+        <ChartMarks marks={marks} marked={marked} x={markX} top={pad.top} bottom={pad.top + inner.height} />
         {!axes && <path d={`M0 ${height - 1.5}H${width}`} stroke="var(--line-strong)" />}
         {axes &&
           timeTicks(from, bucketMs, size, zone, inner.width).map(({ at, text }) => (
@@ -189,6 +219,15 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
               <b>{count(beside.points[over] ?? 0)}</b>
             </div>
           )}
+          {!chosen &&
+            marksAt(over)
+              .slice(0, 4)
+              .map((mark) => (
+                <div key={mark.key}>
+                  <i className={styles.markKey}>{mark.letter}</i>
+                  <span className="cut">{mark.title}</span>
+                </div>
+              ))}
         </ChartTooltip>
       )}
       <div className="sr">
@@ -211,6 +250,50 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
   );
 }
 
+const MARK_PX = 15; // the width of a letter; marks that are nearer share one label
+
+/** Marks as dashed lines with letters, periods as bands. The list beside the chart names them for screen readers. */
+function ChartMarks({
+  marks,
+  marked,
+  x,
+  top,
+  bottom,
+}: {
+  marks: readonly ChartMark[];
+  marked: string | null;
+  x: (moment: number) => number;
+  top: number;
+  bottom: number;
+}) {
+  const labels: { at: number; first: string; last: string; hit: boolean }[] = [];
+  for (const mark of marks) {
+    const at = x(mark.at);
+    const near = labels.at(-1);
+    if (near && at - near.at < MARK_PX) {
+      near.last = mark.letter;
+      near.hit ||= mark.key === marked;
+    } else labels.push({ at, first: mark.letter, last: mark.letter, hit: mark.key === marked });
+  }
+  return (
+    <g className={styles.marks} aria-hidden="true">
+      {marks.map((mark) => (
+        <g key={mark.key} className={mark.key === marked ? styles.marked : undefined}>
+          {mark.until !== null && (
+            <rect x={x(mark.at)} y={top} width={Math.max(1, x(mark.until) - x(mark.at))} height={bottom - top} />
+          )}
+          <path d={`M${x(mark.at)} ${top}V${bottom}`} />
+        </g>
+      ))}
+      {labels.map(({ at, first, last, hit }) => (
+        <text key={at} x={at} y={top - 4} textAnchor="middle" className={hit ? styles.marked : undefined}>
+          {first === last ? first : `${first}–${last}`}
+        </text>
+      ))}
+    </g>
+  );
+}
+
 /** Room for a chart that fills the rest of its panel, at least `height` pixels. */
 export function ChartArea({ height, children }: { height: number; children: (height: number) => ReactNode }) {
   const { ref, height: measured } = useElementSize();
@@ -224,9 +307,12 @@ export function ChartArea({ height, children }: { height: number; children: (hei
 export function Legend({
   series,
   beside,
+  besideTotal,
 }: {
   series: readonly ColumnSeries[];
   beside?: { label: string; points: readonly number[] } | undefined;
+  /** The total of `beside`, if it is not the sum of its points. */
+  besideTotal?: number | undefined;
 }) {
   return (
     <div className={styles.legend}>
@@ -251,7 +337,7 @@ export function Legend({
       {beside && (
         <span>
           <i className={styles.comparisonKey} />
-          {beside.label} <b>{count(beside.points.reduce((sum, one) => sum + one, 0))}</b>
+          {beside.label} <b>{count(besideTotal ?? beside.points.reduce((sum, one) => sum + one, 0))}</b>
         </span>
       )}
     </div>

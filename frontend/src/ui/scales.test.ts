@@ -11,6 +11,15 @@ it("an axis of hours is marked by the hour, however wide it is", () => {
   ]);
 });
 
+it("midnight is marked by its date", () => {
+  expect(timeTicks(NINE, 60 * MINUTE_MS, 48, "utc", 400).map(({ text }) => text)).toEqual([
+    "12:00",
+    "23 Nov",
+    "12:00",
+    "24 Nov",
+  ]);
+});
+
 it("an axis of minutes is marked as often as there is room", () => {
   expect(timeTicks(NINE, MINUTE_MS, 60, "utc", 400).map(({ text }) => text)).toEqual([
     "09:00",

@@ -15,7 +15,7 @@ const TICK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720]
   .map((minutes) => minutes * 60_000)
   .concat([1, 2, 7].map((days) => days * 86_400_000));
 
-/** Return the ticks of a time axis: position in columns, and label. There is at most one tick per column. */
+/** Return the ticks of a time axis: position in columns, and label. There is at most one tick per column. Midnight is the date. */
 export function timeTicks(
   from: number,
   bucketMs: number,
@@ -29,9 +29,10 @@ export function timeTicks(
   const out = [];
   for (let time = Math.ceil((from - shift) / every) * every + shift; time < from + span; time += every) {
     const iso = new Date(time).toISOString();
+    const clock = timeOfDay(iso, zone).slice(0, 5);
     out.push({
       at: (time - from) / bucketMs,
-      text: every >= 86_400_000 ? dayMonth(iso, zone) : timeOfDay(iso, zone).slice(0, 5),
+      text: every >= 86_400_000 || clock === "00:00" ? dayMonth(iso, zone) : clock,
     });
   }
   return out;

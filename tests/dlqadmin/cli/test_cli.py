@@ -17,6 +17,7 @@ from dlqadmin.cli import client, commands
 from dlqadmin.cli.__main__ import main
 from dlqadmin.cli.arguments import parser
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.metrics.models import Annotation
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
 from tests.dlqadmin.conftest import person, token_of
@@ -211,6 +212,15 @@ def test_watch_stops_at_a_replay_that_paused_by_itself(dlq: Dlq, indexed: list[i
     settle([ItemState.QUEUED] * 7, status="paused", trouble="12 % failed again")
     done = dlq("watch", name)
     assert (done.status, done.out.splitlines()[-1]) == (1, "It paused because of a problem: 12 % failed again")
+
+
+def test_annotate_marks_an_event_once_for_each_key(dlq: Dlq) -> None:
+    words = ("annotate", "release 4.2", "--url", "https://ci.example.com/7", "--key", "run-7")
+    done = dlq(*words)
+    assert (done.status, done.out.endswith(": release 4.2\n")) == (0, True)
+    assert dlq(*words, "--json").json["source"] == "dlq"
+    assert Annotation.objects.count() == 1
+    assert dlq("annotate", "x", "--url", "http://ci.example.com").status == 2
 
 
 def test_a_viewer_may_look_and_may_not_run(live_server: LiveServer, indexed: list[int]) -> None:

@@ -91,8 +91,9 @@ def test_a_minute_keeps_its_last_figures(topic: StatusTopic) -> None:
     assert [row.metrics["records-consumed"] for row in TaskMinute.objects.order_by("minute")] == [3, 4]
 
 
-def test_old_minutes_are_forgotten(topic: StatusTopic) -> None:
+def test_old_minutes_are_forgotten_but_for_the_newest_of_a_task(topic: StatusTopic) -> None:
     topic.task("a", 0, figures(1, 1))
+    topic.task("a", 0, figures(2, 2), time=T + 60_000)
     topic.collect()
     moment = datetime.fromtimestamp(T / 1000, UTC)
     assert prune(moment - timedelta(hours=1)) == 0

@@ -3,19 +3,12 @@ import { useConnectorHistory } from "../../api/metrics";
 import type { ConnectorHistory } from "../../api/types";
 import { bucket, count } from "../../lib/format";
 import { narrowTo, readSpan, spanWords, widen } from "../../lib/span";
-import { OTHERS, stageColours } from "../../lib/stages";
+import { OTHERS, RECORD_OUTCOMES, stageColours } from "../../lib/stages";
 import { ChartPanel } from "../../ui/ChartPanel";
 import type { ColumnSeries } from "../../ui/charts";
 import { Notice, Panel, SkeletonRows } from "../../ui/Panel";
 import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import styles from "./Connectors.module.css";
-
-const OUTCOMES: Record<string, { label: string; colour: string }> = {
-  delivered: { label: "delivered", colour: "var(--trans-1)" },
-  dead_lettered: { label: "dead-lettered", colour: "var(--value-1)" },
-  skipped: { label: "skipped", colour: "var(--put-4)" },
-  filtered: { label: "filtered", colour: "var(--put-3)" },
-};
 
 /** The records, lag, failures and retries of one connector over time. A figure that is always zero is a sentence. */
 export function ConnectorCharts({ name }: { name: string }) {
@@ -77,7 +70,7 @@ function chartsOf(data: ConnectorHistory, when: string): Chart[] {
   const per = bucket(data.bucket_ms);
   const records = data.records
     .filter((one) => one.total > 0)
-    .map((one) => ({ ...one, ...(OUTCOMES[one.key] ?? { label: one.key, colour: OTHERS }) }));
+    .map((one) => ({ ...one, ...(RECORD_OUTCOMES[one.key] ?? { label: one.key, colour: OTHERS }) }));
   const keyed = data.failures.map((one) => ({ ...one, stage: one.key }));
   const colours = stageColours(keyed);
   const failures = keyed.map((one) => ({ ...one, label: one.key, colour: colours.get(one.key) ?? OTHERS }));
