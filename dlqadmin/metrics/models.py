@@ -21,6 +21,23 @@ def of_reporting(_: Reach) -> Q:
     return Q(connector__in=remembered("reporting connectors", names))
 
 
+def of_annotated(_: Reach) -> Q:
+    """Return the condition on annotations: they name a topic or a connector in reach.
+
+    One that names neither is about everything, so people of a team don't see it.
+    """
+
+    def names(reach: Reach) -> tuple[list[str], list[str]]:
+        rows = Annotation._base_manager.order_by().values_list("topic", "connector").distinct()
+        return (
+            [topic for topic, _ in rows if reach.has_topic(topic, settings.CLUSTER)],
+            [connector for _, connector in rows if reach.has_connector(connector, settings.CLUSTER)],
+        )
+
+    topics, connectors = remembered("annotated names", names)
+    return Q(topic__in=topics) | Q(connector__in=connectors)
+
+
 class StatusPosition(models.Model):
     """The read position of an engine topic. It moves in the transaction that stores the records."""
 
@@ -107,6 +124,8 @@ class TaskHour(models.Model):
     lag = models.BigIntegerField(null=True)
     max_lag = models.BigIntegerField(null=True)
 
+    objects = InReach["TaskHour"].by(of_reporting)
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["connector", "task", "hour"], name="task_hour_once")]
         indexes = [models.Index(fields=["hour"], name="task_hour_by_time")]
@@ -141,6 +160,8 @@ class Annotation(models.Model):
     created_at = models.DateTimeField()
     idempotency_key = models.CharField(max_length=100, null=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)
+
+    objects = InReach["Annotation"].by(of_annotated)
 
     class Meta:
         indexes = [models.Index(fields=["at"], name="annotation_by_time")]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
@@ -17,8 +18,10 @@ from dlqadmin.metrics.models import Annotation
 from dlqadmin.overview.documents import AnnotationDocument, AnnotationList
 from dlqadmin.replays.models import Replay
 from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.reach import current_reach
 
 MOST = 200  # annotations in one response
 
@@ -31,8 +34,13 @@ def annotations_between(start: datetime, end: datetime, user: Any) -> Annotation
 
 
 def create(fields: dict[str, Any], actor: User, once: RequestKey, now: datetime) -> Annotation:
-    """Store an annotation of a person or a pipeline."""
+    """Store an annotation of a person or a pipeline. Raises ParameterError if it is about nothing in reach."""
     texts = {name: storable(fields[name]) for name in ("title", "text", "topic", "connector", "source")}
+    reach = current_reach()
+    if not (
+        reach.has_topic(texts["topic"], settings.CLUSTER) or reach.has_connector(texts["connector"], settings.CLUSTER)
+    ):
+        raise ParameterError("topic", "or connector must name something that your teams own")
     with transaction.atomic():
         made = Annotation.objects.create(
             at=fields["at"] or now,

@@ -15,7 +15,7 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.metrics.models import Annotation
 from dlqadmin.overview import annotations as queries
 from dlqadmin.replays.models import Replay, Selection
-from tests.dlqadmin.conftest import person, signed_in, token_of
+from tests.dlqadmin.conftest import member, person, signed_in, team, token_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 
@@ -111,3 +111,15 @@ def test_a_long_list_says_that_it_is_not_complete(
         as_operator.post(URL, {"title": str(number)}, "json")
     told = as_operator.get(URL).json()
     assert ([row["title"] for row in told["results"]], told["complete"]) == (["1", "2"], False)
+
+
+def test_people_of_a_team_annotate_and_see_what_the_team_owns() -> None:
+    quakes, stations = team("quakes", ["usgs.*"]), team("stations", ["stations.*"], ["stations-*"])
+    sam = signed_in(member("sam", {stations: ("operator",)}))
+    sid = signed_in(member("sid", {quakes: ("operator",)}))
+    body = {"title": "stations 2.1", "connector": "stations-to-sql"}
+    assert sam.post("/api/v1/annotations", body, "json").status_code == 201
+    assert sam.post("/api/v1/annotations", body | {"connector": "usgs-to-sql"}, "json").status_code == 400
+    assert sam.post("/api/v1/annotations", {"title": "everything"}, "json").status_code == 400
+    assert [row["title"] for row in sam.get("/api/v1/annotations").json()["results"]] == ["stations 2.1"]
+    assert sid.get("/api/v1/annotations").json()["results"] == []
