@@ -18,7 +18,7 @@ VERSION = "26.0.7"
 SHA256 = "25353b74613bcf72db67f8addbd88d832c705a69333091a16573d249d665fe21"  # of the archive
 HOME = Path(__file__).resolve().parents[2] / ".local" / "keycloak"
 REALM = Path(__file__).with_name("keycloak_realm.json")
-START_S = 300  # its first start compiles it, which takes most of a minute
+START_S = 600  # its first start compiles it, which takes minutes on a busy machine
 _DEPENDENCY = f"""\
 <dependency org="org.keycloak" name="keycloak-quarkus-dist" rev="{VERSION}" transitive="false" conf="default->default">
   <artifact name="keycloak-quarkus-dist" type="zip" ext="zip"/>
@@ -26,30 +26,29 @@ _DEPENDENCY = f"""\
 
 
 class LocalKeycloak:
-    """A Keycloak on a free port of loopback. It keeps its database in a folder."""
+    """A Keycloak on a free port of loopback. It keeps its database in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.port, self._management_port = free_ports(2)
         self.issuer = f"http://{HOST}:{self.port}/realms/shop"
-        self._folder = folder
+        self._log = folder / "keycloak.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> LocalKeycloak:
         """Start it, and fetch it the first time."""
-        home = self._folder / "keycloak"
-        shutil.copytree(_installed(), home)  # a start writes into its own folder
-        (home / "data" / "import").mkdir(parents=True)
+        home = _installed()
+        (home / "data" / "import").mkdir(parents=True, exist_ok=True)
         shutil.copy(REALM, home / "data" / "import")
         options = [f"--http-host={HOST}", f"--http-port={self.port}", f"--http-management-port={self._management_port}"]
-        options += ["--import-realm", "--cache=local", "--log-level=WARN"]
-        environment = {**os.environ, "JAVA_OPTS_KC_HEAP": "-Xmx512m", "KC_LEGACY_OBSERVABILITY_INTERFACE": "true"}
-        with (self._folder / "keycloak.log").open("wb") as log:
-            # A session of its own, because kc.sh starts Java as a child.
+        options += ["--import-realm", "--cache=local", "--db=dev-mem", "--log-level=WARN"]
+        java = "-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+        with self._log.open("wb") as log:
+            # A process group of its own, because kc.sh starts Java as a child.
             self._process = subprocess.Popen(
                 ["sh", str(home / "bin" / "kc.sh"), "start-dev", *options],
                 stdout=log,
                 stderr=log,
-                env=environment,
+                env={**os.environ, "JAVA_OPTS_APPEND": java},
                 start_new_session=True,
             )
         try:

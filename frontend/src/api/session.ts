@@ -73,7 +73,8 @@ export function useMayNotAdminister(): string | undefined {
 export function useSignIn() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (credentials: { username: string; password: string; code?: string }) => send<Session>("POST", "session", credentials),
+    mutationFn: (credentials: { username: string; password: string; code?: string }) =>
+      send<Session>("POST", "session", credentials),
     onSuccess: () => client.invalidateQueries(),
   });
 }
