@@ -118,6 +118,7 @@ def test_the_session_is_a_new_one(provider: OpenIdProvider, browser: APIClient) 
     browser.get(with_code)
     assert browser.session.session_key != before
     assert "planted" not in browser.session
+    assert before
     assert not browser.session.exists(before)
     assert browser.session.get_expiry_age() > 3600  # the short life of a session without a user has ended
 

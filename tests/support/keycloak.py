@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -41,7 +43,7 @@ class LocalKeycloak:
         shutil.copy(REALM, home / "data" / "import")
         options = [f"--http-host={HOST}", f"--http-port={self.port}", f"--http-management-port={self._management_port}"]
         options += ["--import-realm", "--cache=local", "--db=dev-mem", "--log-level=WARN"]
-        java = "-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+        java = "-Xmx512m -XX:TieredStopAtLevel=1"
         with self._log.open("wb") as log:
             # A process group of its own, because kc.sh starts Java as a child.
             self._process = subprocess.Popen(
@@ -53,7 +55,7 @@ class LocalKeycloak:
             )
         try:
             wait_until(self._is_ready, "Keycloak", START_S)
-        except TimeoutError:
+        except BaseException:
             self.stop()
             raise
         return self
@@ -61,10 +63,14 @@ class LocalKeycloak:
     def stop(self) -> None:
         """Stop it and its child."""
         if self._process is not None:
-            os.killpg(self._process.pid, 9)
+            with suppress(ProcessLookupError):  # it may have ended by itself
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
     def _is_ready(self) -> bool:
+        """Return whether it answers. Raises RuntimeError, with its log, if it has ended."""
+        if self._process is not None and self._process.poll() is not None:
+            raise RuntimeError(f"Keycloak ended: {self._log.read_text()[-2000:]}")
         try:
             return httpx.get(f"{self.issuer}/.well-known/openid-configuration", timeout=5).status_code == 200
         except httpx.TransportError:
