@@ -43,7 +43,17 @@ def provider(keycloak: LocalKeycloak, settings: Settings) -> None:
 @pytest.fixture
 def person() -> Iterator[httpx.Client]:
     """The person's browser, at Keycloak's pages."""
-    with httpx.Client(follow_redirects=False, timeout=60) as client:
+
+    known: dict[str, str] = {}
+
+    def keep(response: httpx.Response) -> None:
+        # Keycloak's cookies are for https. Unlike a browser, httpx makes no exception for loopback.
+        for header in response.headers.get_list("set-cookie"):
+            name, value = header.partition(";")[0].split("=", 1)
+            known[name] = value
+        client.headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in known.items())
+
+    with httpx.Client(follow_redirects=False, timeout=60, event_hooks={"response": [keep]}) as client:
         yield client
 
 
