@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from dlqadmin.accounts.urls import pages as account_pages
 from dlqadmin.overview.views import AliveView, PrometheusView
 from dlqadmin.rest import pages, problems
 
@@ -30,6 +31,7 @@ urlpatterns = [
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", SpectacularSwaggerSplitView.as_view(), name="api-docs"),
     re_path(r"^api(/|$)", problems.not_found),
+    path("", include(account_pages)),
     # Addresses that people and load balancers try first.
     path("docs", RedirectView.as_view(pattern_name="api-docs")),
     path("health", RedirectView.as_view(pattern_name="health")),

@@ -66,7 +66,7 @@ def _kind(item: pytest.Item) -> str:
         return "browser"
     if "world" in used and room == "chaos":
         return room
-    if room == "interop" and used & BROKER_FIXTURES:
+    if room == "interop" and used & (BROKER_FIXTURES | {"keycloak"}):
         return room
     return "broker" if used & BROKER_FIXTURES else "unit"
 

@@ -1,4 +1,4 @@
-"""API tokens in Django's admin: view the tokens of all users, or revoke them."""
+"""API tokens and identities of OpenID providers in Django's admin."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from dlqadmin.accounts import tokens
-from dlqadmin.accounts.models import ApiToken
+from dlqadmin.accounts.models import ApiToken, ProviderIdentity
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
@@ -30,3 +30,13 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         """Return whether the user is a superuser."""
         return bool(request.user.is_active and request.user.is_superuser)
+
+
+@admin.register(ProviderIdentity)
+class ProviderIdentityAdmin(ReadOnlyAdmin):
+    """A list of the identities of OpenID providers, with their accounts."""
+
+    list_display = ("user", "provider", "subject", "issuer", "created_at", "last_sign_in_at")
+    list_filter = ("provider",)
+    list_select_related = ("user",)
+    search_fields = ("user__username", "subject")

@@ -1,4 +1,4 @@
-"""API tokens as API documents."""
+"""Sessions, API tokens and second factors as API documents."""
 
 from __future__ import annotations
 
@@ -9,10 +9,71 @@ import msgspec
 
 from dlqadmin.accounts import tokens
 from dlqadmin.accounts.models import ApiToken
+from dlqadmin.audit.permissions import Role
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
 
-TokenState = Literal["active", "expired", "revoked", "password_changed", "deactivated"]
+TokenState = Literal["active", "expired", "revoked", "password_changed", "deactivated", "rights_lost"]
+
+
+class SessionDocument(Document):
+    """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself.
+
+    `has_password` is false for accounts that only sign in with a provider. `sign_out_path` ends the provider's session
+    too; only the response to a sign-out has it.
+    """
+
+    authenticated: bool
+    username: str | None
+    role: Role | None
+    approver: bool
+    administrator: bool
+    rights: list[str]
+    ended: str | None
+    payload_reader: bool
+    environment: str
+    cluster: str
+    read_only: bool
+    kafka: str | None
+    has_password: bool
+    sign_out_path: str | None
+
+
+class SignInProvider(Document):
+    """An OpenID provider. A browser that opens `path` signs in with it."""
+
+    name: str
+    title: str
+    path: str
+
+
+class SignInOptions(Document):
+    """What the sign-in page offers. Without `local` only superusers sign in with a password."""
+
+    providers: list[SignInProvider]
+    local: bool
+    refusal: str | None
+
+
+class TwoFactorState(Document):
+    """Whether the account has two-factor sign-in, and the number of unused recovery codes."""
+
+    enabled: bool
+    recovery_codes_left: int
+
+
+class TwoFactorSecret(Document):
+    """The secret for an authenticator app: as text, as an address, and as a QR code (a data URI of an SVG image)."""
+
+    secret: str
+    address: str
+    qr: str
+
+
+class RecoveryCodes(Document):
+    """The recovery codes. The API shows them only in this response."""
+
+    recovery_codes: list[str]
 
 
 class TokenDocument(Document):

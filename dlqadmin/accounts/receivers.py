@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.hashers import get_hasher, identify_hasher
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
-from django.contrib.sessions.models import Session
 from django.db.models.signals import post_save, pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -17,6 +15,7 @@ from django.utils import timezone
 
 from dlqadmin.accounts import session_limits, tokens
 from dlqadmin.accounts.models import ApiToken
+from dlqadmin.accounts.sessions import end_sessions
 
 
 @receiver(user_logged_in)
@@ -39,7 +38,7 @@ def end_access(instance: User, update_fields: frozenset[str] | None, **kwargs: A
         return
     tokens.end_outdated(instance, timezone.now())
     if not instance.is_active:
-        _end_sessions(instance)
+        end_sessions(instance)
 
 
 @receiver(pre_save, sender=User)
@@ -64,13 +63,3 @@ def _is_outdated(password: str) -> bool:
     except ValueError:  # an unusable password
         return False
     return hasher.algorithm != get_hasher().algorithm or hasher.must_update(password)
-
-
-def _end_sessions(user: User) -> None:
-    """Delete the user's sessions.
-
-    If they were only refused, they would become valid again when the account is reactivated.
-    """
-    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
-            session.delete()

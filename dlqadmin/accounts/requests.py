@@ -1,4 +1,4 @@
-"""The bodies of requests about passwords and API tokens."""
+"""The bodies of requests about sign-ins, passwords and API tokens."""
 
 from __future__ import annotations
 
@@ -8,6 +8,30 @@ from rest_framework import serializers
 from dlqadmin.audit.permissions import SCOPES
 from dlqadmin.rest.documents import Form
 from dlqadmin.rest.fields import BoundedListField
+
+
+class SignInBody(Form):
+    """A user name and a password; a code too if the account has two-factor sign-in."""
+
+    username = serializers.CharField(max_length=150)
+    password = serializers.CharField(max_length=1000, trim_whitespace=False, write_only=True)
+    code = serializers.CharField(max_length=40, required=False, allow_blank=True, write_only=True)
+
+
+class CurrentPasswordBody(Form):
+    """The current password."""
+
+    password = serializers.CharField(max_length=1000, trim_whitespace=False, write_only=True)
+
+
+class CodeBody(Form):
+    """A code of an authenticator app."""
+
+    code = serializers.CharField(max_length=40, write_only=True)
+
+
+class PasswordAndCodeBody(CurrentPasswordBody, CodeBody):
+    """The current password, and a code of the authenticator app or a recovery code."""
 
 
 class PasswordBody(Form):

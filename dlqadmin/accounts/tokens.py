@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
@@ -112,6 +112,16 @@ def end_outdated(owner: User, now: datetime) -> None:
             record("dlqadmin", "API tokens revoked", "user", owner.get_username(), detail)
 
 
+def end_lost(owner: User, lost: Collection[str], now: datetime) -> None:
+    """End the owner's tokens with a scope that the owner lost. An audit entry records it."""
+    rows = ApiToken.objects.filter(owner=owner, end="").values_list("pk", "scopes")
+    ended = [pk for pk, scopes in rows if not set(lost).isdisjoint(scopes)]
+    with transaction.atomic():
+        if count := _end_tokens(ended, TokenEnd.RIGHTS_LOST, now):
+            detail = {"tokens": count, "because": TokenEnd.RIGHTS_LOST.label}
+            record("dlqadmin", "API tokens revoked", "user", owner.get_username(), detail)
+
+
 def active_tokens(owner: User, now: datetime) -> QuerySet[ApiToken]:
     """Return the owner's tokens that have neither ended nor expired."""
     return ApiToken.objects.filter(owner=owner, end="", expires_at__gt=now)
@@ -126,6 +136,7 @@ _REFUSALS: dict[str, str] = {
     TokenEnd.REVOKED: "This API token was revoked. Create a new one.",
     TokenEnd.PASSWORD_CHANGED: "This API token ended when its owner's password changed. Create a new one.",
     TokenEnd.DEACTIVATED: "The owner of this API token is deactivated.",
+    TokenEnd.RIGHTS_LOST: "This API token ended when its owner lost a right. Create a new one.",
     EXPIRED: "This API token expired on {day}. Create a new one.",
 }
 

@@ -44,9 +44,14 @@ def watch() -> None:
 
 
 def actor() -> User | str:
-    """Return the actor: the user of the current request, else the name of the command or process."""
+    """Return the actor: the user of the current request, else the name of the command or process.
+
+    During a sign-in with an OpenID provider, the provider is the actor.
+    """
     request = current_request()
     if request is not None:
+        if provider := getattr(request, "sign_in_provider", None):
+            return f"provider {provider}"
         user = getattr(request, "user", None)
         return user if isinstance(user, User) and user.is_authenticated else ""
     program = Path(sys.argv[0]).name if sys.argv else ""

@@ -33,12 +33,8 @@ class AuditConfig(AppConfig):
     verbose_name = "Audit"
 
     def ready(self) -> None:
-        from django.contrib import admin
-
         from dlqadmin.audit import account_changes, sign_ins
-        from dlqadmin.audit.forms import LimitedSignInForm
 
-        admin.site.login_form = LimitedSignInForm
         checks.register(check_shipping)
         sign_ins.watch()
         account_changes.watch()

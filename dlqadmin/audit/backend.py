@@ -37,12 +37,16 @@ class LimitedBackend(ModelBackend):
                 detail = {"door": sign_in_path(request), "limit": refusal.limit, "wait_s": refusal.wait}
                 record("", "sign-in refused", "session", shown_account(username), detail)
             raise
-        user = super().authenticate(request, username, password, **kwargs)
+        user = super().authenticate(request, username, password)
         if user is None:
             return None
         assert isinstance(user, User)
+        self.check_admission(request, user, **kwargs)  # before `succeed`, so that guesses of a code count as tries
         sign_in_limits.succeed(username, address)
         return user
+
+    def check_admission(self, request: HttpRequest | None, user: User, **kwargs: Any) -> None:
+        """Check what a sign-in needs besides the password. Raises AuthenticationFailed."""
 
     async def aauthenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any

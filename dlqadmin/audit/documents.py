@@ -1,4 +1,4 @@
-"""The session and the audit trail as API documents."""
+"""The audit trail as API documents."""
 
 from __future__ import annotations
 
@@ -6,27 +6,10 @@ from typing import Any
 
 from dlqadmin.audit.links import href_of
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, Role
+from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER
 from dlqadmin.audit.sentences import Outcome, outcome_of, reason_of, sentence_of
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
-
-
-class SessionDocument(Document):
-    """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself."""
-
-    authenticated: bool
-    username: str | None
-    role: Role | None
-    approver: bool
-    administrator: bool
-    rights: list[str]
-    ended: str | None
-    payload_reader: bool
-    environment: str
-    cluster: str
-    read_only: bool
-    kafka: str | None
 
 
 class AuditDocument(Document):

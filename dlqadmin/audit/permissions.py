@@ -99,7 +99,7 @@ def has_permission(user: Any, *permissions: AccessPermission) -> bool:
 
 
 def is_administrator(user: Any) -> bool:
-    """Return whether a request's user is a superuser who signed in with a password.
+    """Return whether a request's user is a superuser with a session.
 
     No scope of an API token covers administration.
     """
@@ -196,7 +196,7 @@ def requires(
 class IsAdministrator(BasePermission):
     """Permission to change what the dashboard itself does, for superusers."""
 
-    message = "This needs an administrator: a superuser who signed in with a password."
+    message = "This needs an administrator: a superuser who signed in. API tokens cannot do this."
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if not is_administrator(request.user):

@@ -18,7 +18,7 @@ Detail = Mapping[str, Any]
 MAX_FACTS = 300  # characters of the facts at the end of a sentence
 
 FAILED = frozenset(("sign-in failed", "failed", "gave up", "gave up the undo of"))
-REFUSED = frozenset(("sign-in refused", "ended API token refused"))
+REFUSED = frozenset(("sign-in refused", "provider sign-in refused", "ended API token refused"))
 ENGINE_CLUSTER = "engine"  # the name of the cluster of ENGINE_URL; sentences leave it out
 # The detail of these says whether the Connect cluster accepted the request.
 ENGINE_REQUESTS = frozenset(
@@ -47,6 +47,12 @@ SENTENCES: Mapping[str, str] = {
     "signed out": "signed out",
     "sign-in failed": "failed to sign in as {id}",
     "sign-in refused": "had too many failed attempts to sign in as {id}",
+    "provider sign-in refused": "was refused a sign-in with the provider {id}",
+    "linked provider": "linked {object} to an identity of a provider",
+    "two-factor on": "switched on two-factor sign-in",
+    "two-factor off": "switched off two-factor sign-in",
+    "two-factor reset": "reset the two-factor sign-in of {object}",
+    "recovery code used": "signed in with a recovery code",
     "created": "created {object}",
     "changed": "changed {object}",
     "deleted": "deleted {object}",

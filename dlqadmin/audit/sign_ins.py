@@ -36,7 +36,10 @@ def shown_account(name: str) -> str:
 
 
 def _record_sign_in(sender: Any, request: Any, user: User, **kwargs: Any) -> None:
-    record(user, "signed in", "session", user.get_username(), {"door": sign_in_path(request)})
+    detail = {"door": sign_in_path(request)}
+    if provider := getattr(request, "sign_in_provider", None):  # set by a sign-in with an OpenID provider
+        detail["provider"] = provider
+    record(user, "signed in", "session", user.get_username(), detail)
 
 
 def _record_failure(sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:

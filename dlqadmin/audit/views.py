@@ -1,39 +1,19 @@
-"""REST views for signing in and out, and for the audit trail."""
+"""REST views of the audit trail."""
 
-from typing import Any
-
-from django.conf import settings
-from django.contrib.auth import authenticate, login, logout
-from django.db import transaction
 from django.http import StreamingHttpResponse
-from django.middleware.csrf import get_token
 from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.views.decorators.csrf import csrf_protect
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit import entry_lines, queries
-from dlqadmin.audit.documents import AuditOptions, AuditPage, SessionDocument
+from dlqadmin.audit.documents import AuditOptions, AuditPage
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.entry_filters import PARAMETERS, parse_filter
-from dlqadmin.audit.permissions import (
-    APPROVE,
-    READ_PAYLOADS,
-    IsExporter,
-    has_permission,
-    is_administrator,
-    rights_of,
-    role_of,
-)
-from dlqadmin.audit.requests import SignInBody
+from dlqadmin.audit.permissions import READ_PAYLOADS, IsExporter, has_permission
 from dlqadmin.audit.sentences import OUTCOMES
-from dlqadmin.broker.availability import describe_cluster
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
@@ -49,37 +29,6 @@ FILTERS = [
     OpenApiParameter("from", str, description="The earliest time: ISO 8601, or relative such as `now-7d`."),
     OpenApiParameter("to", str, description="The end of the time range, which is not in it."),
 ]
-
-
-class SessionView(APIView):
-    """The browser's session. Reading it sets the CSRF cookie that writes need."""
-
-    permission_classes = (AllowAny,)
-
-    @extend_schema(operation_id="session_retrieve", responses=SessionDocument)
-    def get(self, request: Request) -> Response:
-        """Return the signed-in user, the role and the cluster."""
-        return _session(request)
-
-    @extend_schema(operation_id="session_create", request=SignInBody, responses=SessionDocument)
-    @method_decorator(csrf_protect)
-    def post(self, request: Request) -> Response:
-        """Sign in. After too many tries the response is 429 with Retry-After."""
-        form = SignInBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        user = authenticate(request, **form.validated_data)
-        if user is None:
-            raise AuthenticationFailed("The name or the password is wrong.")
-        with transaction.atomic():  # with its audit entry
-            login(request, user)
-        return _session(request)
-
-    @extend_schema(operation_id="session_destroy", request=None, responses=SessionDocument)
-    @method_decorator(csrf_protect)
-    def delete(self, request: Request) -> Response:
-        """Sign out."""
-        logout(request)
-        return _session(request)
 
 
 class AuditView(APIView):
@@ -142,26 +91,3 @@ class AuditExport(APIView):
             content_type=entry_lines.CONTENT_TYPES[form],
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
-
-
-def _session(request: Request) -> Response:
-    get_token(request)
-    user: Any = request.user
-    known = user.is_authenticated
-    ended = getattr(request, "session_ended", None)
-    return Response(
-        SessionDocument(
-            authenticated=known,
-            username=user.get_username() if known else None,
-            role=role_of(user),
-            approver=has_permission(user, APPROVE),
-            administrator=is_administrator(user),
-            rights=rights_of(user),
-            ended=None if known or ended is None else str(ended.detail),
-            payload_reader=has_permission(user, READ_PAYLOADS),
-            environment=settings.ENVIRONMENT,
-            cluster=settings.CLUSTER,
-            read_only=settings.READ_ONLY,
-            kafka=describe_cluster() if known else None,
-        )
-    )

@@ -10,7 +10,12 @@ from django.utils.deprecation import MiddlewareMixin
 from dlqadmin.rest import pages
 
 BUILD_HEADER = "X-Frontend-Build"
-NEVER_STORED = ("/api/", "/metrics")  # no-store, because a browser's cache outlives the session
+NEVER_STORED = (
+    "/api/",
+    "/metrics",
+    "/sign-in/",
+    "/sign-out",
+)  # no-store, because a browser's cache outlives the session
 PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 

@@ -178,8 +178,14 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # The limit of sign-in attempts for one account from one address. The limit is ten times as high for
 # one address with all accounts, and five times as high for one account from all addresses.
-AUTHENTICATION_BACKENDS = ["dlqadmin.audit.backend.LimitedBackend"]
+AUTHENTICATION_BACKENDS = ["dlqadmin.accounts.backend.AccountBackend"]
 SIGN_IN_RATE = environment.rate("SIGN_IN_RATE", "5/15 minutes")
+# OpenID providers by name: `title`, `issuer`, `client_id`, `secret` or `secret_file`, `ca_file`, `scopes`,
+# `username_claim`, `groups_claim`, `groups` (value of the claim → names of groups), `administrators` (values of the
+# claim that make a superuser). `dlqadmin.accounts.providers` validates them.
+OIDC_PROVIDERS = environment.json_object("OIDC_PROVIDERS", '{"corp": {"issuer": "https://…", "client_id": "…"}}')
+# If unset, only superusers sign in with a password, and everybody else with a provider.
+LOCAL_SIGN_IN = env.bool("LOCAL_SIGN_IN", default=True)
 # If set, the client's address is the last entry of X-Forwarded-For, which the proxy added.
 BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
 

@@ -34,6 +34,7 @@ def alone(settings: Settings) -> None:
     settings.SCHEMA_REGISTRIES, settings.SCHEMA_REGISTRY_SECRETS = {}, {}
     settings.ENGINE_URL, settings.ENGINE_URLS, settings.ENGINE_CA_FILE = f"http://{NOWHERE}", [], ""
     settings.CONNECT_CLUSTERS = {}
+    settings.OIDC_PROVIDERS, settings.LOCAL_SIGN_IN = {}, True
     settings.ENGINE_TOKEN = settings.ENGINE_TOKEN_FILE = settings.ENGINE_USER = settings.ENGINE_PASSWORD = ""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; the product has Django's
     settings.WHITENOISE_AUTOREFRESH = True  # otherwise each client reads all static files for its first request

@@ -33,10 +33,17 @@ SESSIONS = EVERYBODY - {"anonymous", "expired token", "viewer's part of an opera
 EXCEPTIONS: dict[str, frozenset[str]] = {
     "alive_retrieve": EVERYBODY,
     "session_retrieve": EVERYBODY - {"expired token"},
+    "sign_in_options": EVERYBODY - {"expired token"},
     "session_create": EVERYBODY - {"expired token"},
     "session_destroy": EVERYBODY - {"expired token"},
     # What people do about their own account is not for tokens.
-    **dict.fromkeys(("account_password", "tokens_list", "tokens_create", "tokens_destroy"), SESSIONS),
+    **dict.fromkeys(
+        (
+            *("account_password", "tokens_list", "tokens_create", "tokens_destroy"),
+            *("two_factor_retrieve", "two_factor_begin", "two_factor_confirm", "two_factor_off"),
+        ),
+        SESSIONS,
+    ),
     "queries_cancel": READERS | WRITERS,  # of one's own query
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
     **dict.fromkeys(
@@ -148,6 +155,7 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         "session_destroy",
         "tokens_create",
         "tokens_destroy",
+        *("two_factor_begin", "two_factor_confirm", "two_factor_off"),
     }
     writes = [row for row in operations() if row[1] != "GET" and row[0] not in own]
     answers = {name: clients["admin"].generic(method, at, "{}", "application/json") for name, method, at in writes}

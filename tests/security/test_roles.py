@@ -90,6 +90,10 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
     assert others == {
         "AliveView": AllowAny,
         "SessionView": AllowAny,
+        "SignInOptionsView": AllowAny,
+        "TwoFactorView": IsSession,
+        "TwoFactorConfirmView": IsSession,
+        "TwoFactorOffView": IsSession,
         "PasswordView": IsSession,
         "TokenList": IsSession,
         "TokenRecord": IsSession,

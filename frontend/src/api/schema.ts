@@ -472,6 +472,10 @@ export type components = {
             results: components["schemas"]["ClusterDocument"][];
             index: components["schemas"]["IndexProgress"];
         };
+        /** @description A code of an authenticator app. */
+        CodeBodyRequest: {
+            code: string;
+        };
         /** @description A column of a file. */
         ColumnDocument: {
             name: string;
@@ -781,8 +785,12 @@ export type components = {
             expires_at: string;
             last_used_at: string | null;
             /** @enum {unknown} */
-            state: "active" | "deactivated" | "expired" | "password_changed" | "revoked";
+            state: "active" | "deactivated" | "expired" | "password_changed" | "revoked" | "rights_lost";
             secret: string;
+        };
+        /** @description The current password. */
+        CurrentPasswordBodyRequest: {
+            password: string;
         };
         /**
          * @description Errors of the last 24 hours and of the six days before.
@@ -2234,6 +2242,11 @@ export type components = {
             partition: number | null;
             count: number;
         };
+        /** @description The current password, and a code of the authenticator app or a recovery code. */
+        PasswordAndCodeBodyRequest: {
+            password: string;
+            code: string;
+        };
         /** @description The current password and the new one. */
         PasswordBodyRequest: {
             current: string;
@@ -2427,6 +2440,10 @@ export type components = {
         /** @description The fields that a record's error names. */
         RecordFieldList: {
             results: components["schemas"]["RecordField"][];
+        };
+        /** @description The recovery codes. The API shows them only in this response. */
+        RecoveryCodes: {
+            recovery_codes: string[];
         };
         /** @description The state of Redis. */
         RedisHealth: {
@@ -3074,7 +3091,12 @@ export type components = {
             sent: number;
             settled: number;
         };
-        /** @description The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself. */
+        /**
+         * @description The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself.
+         *
+         *         `has_password` is false for accounts that only sign in with a provider. `sign_out_path` ends the provider's session
+         *         too; only the response to a sign-out has it.
+         */
         SessionDocument: {
             authenticated: boolean;
             username: string | null;
@@ -3088,6 +3110,8 @@ export type components = {
             cluster: string;
             read_only: boolean;
             kafka: string | null;
+            has_password: boolean;
+            sign_out_path: string | null;
         };
         /** @description Data after a stage. `cut` if it is too long to be shown in full. */
         ShownDocument: {
@@ -3127,10 +3151,23 @@ export type components = {
             last_known: ("failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown") | null;
             as_of: string | null;
         };
-        /** @description A user name and a password. */
+        /** @description A user name and a password; a code too if the account has two-factor sign-in. */
         SignInBodyRequest: {
             username: string;
             password: string;
+            code?: string;
+        };
+        /** @description What the sign-in page offers. Without `local` only superusers sign in with a password. */
+        SignInOptions: {
+            providers: components["schemas"]["SignInProvider"][];
+            local: boolean;
+            refusal: string | null;
+        };
+        /** @description An OpenID provider. A browser that opens `path` signs in with it. */
+        SignInProvider: {
+            name: string;
+            title: string;
+            path: string;
         };
         /** @description Records that are left out for one reason. `replays` are those that sent some of them, or are about to. */
         SkippedDocument: {
@@ -3362,7 +3399,7 @@ export type components = {
             expires_at: string;
             last_used_at: string | null;
             /** @enum {unknown} */
-            state: "active" | "deactivated" | "expired" | "password_changed" | "revoked";
+            state: "active" | "deactivated" | "expired" | "password_changed" | "revoked" | "rights_lost";
         };
         /** @description Tokens, newest first, and the default and maximum lifetime of new tokens. */
         TokenListDocument: {
@@ -3588,6 +3625,17 @@ export type components = {
             letter: components["schemas"]["TriedLetter"] | null;
             took_ms: number;
         };
+        /** @description The secret for an authenticator app: as text, as an address, and as a QR code (a data URI of an SVG image). */
+        TwoFactorSecret: {
+            secret: string;
+            address: string;
+            qr: string;
+        };
+        /** @description Whether the account has two-factor sign-in, and the number of unused recovery codes. */
+        TwoFactorState: {
+            enabled: boolean;
+            recovery_codes_left: number;
+        };
         /** @description The unfinished records to select, and the reason to cancel a paused replay. */
         UnfinishedBodyRequest: {
             /** @default  */
@@ -3773,6 +3821,7 @@ export type ClockCounts = components['schemas']['ClockCounts'];
 export type ClockDocument = components['schemas']['ClockDocument'];
 export type ClusterDocument = components['schemas']['ClusterDocument'];
 export type ClusterList = components['schemas']['ClusterList'];
+export type CodeBodyRequest = components['schemas']['CodeBodyRequest'];
 export type ColumnDocument = components['schemas']['ColumnDocument'];
 export type CommonDocument = components['schemas']['CommonDocument'];
 export type ConfigBodyRequest = components['schemas']['ConfigBodyRequest'];
@@ -3798,6 +3847,7 @@ export type ControlAnswer = components['schemas']['ControlAnswer'];
 export type ControlBodyRequest = components['schemas']['ControlBodyRequest'];
 export type Coordinates = components['schemas']['Coordinates'];
 export type CreatedToken = components['schemas']['CreatedToken'];
+export type CurrentPasswordBodyRequest = components['schemas']['CurrentPasswordBodyRequest'];
 export type DailyErrors = components['schemas']['DailyErrors'];
 export type DatabaseHealth = components['schemas']['DatabaseHealth'];
 export type DeadLetterDetail = components['schemas']['DeadLetterDetail'];
@@ -3923,6 +3973,7 @@ export type OriginNeighbours = components['schemas']['OriginNeighbours'];
 export type OtherDraft = components['schemas']['OtherDraft'];
 export type OutcomeInGroup = components['schemas']['OutcomeInGroup'];
 export type PartitionCount = components['schemas']['PartitionCount'];
+export type PasswordAndCodeBodyRequest = components['schemas']['PasswordAndCodeBodyRequest'];
 export type PasswordBodyRequest = components['schemas']['PasswordBodyRequest'];
 export type PatchedBulkFixNameBodyRequest = components['schemas']['PatchedBulkFixNameBodyRequest'];
 export type PathDocument = components['schemas']['PathDocument'];
@@ -3949,6 +4000,7 @@ export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];
 export type RecordField = components['schemas']['RecordField'];
 export type RecordFieldList = components['schemas']['RecordFieldList'];
+export type RecoveryCodes = components['schemas']['RecoveryCodes'];
 export type RedisHealth = components['schemas']['RedisHealth'];
 export type RegistryBodyRequest = components['schemas']['RegistryBodyRequest'];
 export type RegistryDocument = components['schemas']['RegistryDocument'];
@@ -3999,6 +4051,8 @@ export type ShownDocument = components['schemas']['ShownDocument'];
 export type ShownHeaderDocument = components['schemas']['ShownHeaderDocument'];
 export type ShownState = components['schemas']['ShownState'];
 export type SignInBodyRequest = components['schemas']['SignInBodyRequest'];
+export type SignInOptions = components['schemas']['SignInOptions'];
+export type SignInProvider = components['schemas']['SignInProvider'];
 export type SkippedDocument = components['schemas']['SkippedDocument'];
 export type SourceBodyRequest = components['schemas']['SourceBodyRequest'];
 export type SourceDocument = components['schemas']['SourceDocument'];
@@ -4039,6 +4093,8 @@ export type Trends = components['schemas']['Trends'];
 export type TriedLetter = components['schemas']['TriedLetter'];
 export type TryBodyRequest = components['schemas']['TryBodyRequest'];
 export type TryOut = components['schemas']['TryOut'];
+export type TwoFactorSecret = components['schemas']['TwoFactorSecret'];
+export type TwoFactorState = components['schemas']['TwoFactorState'];
 export type UnfinishedBodyRequest = components['schemas']['UnfinishedBodyRequest'];
 export type UnfinishedRecords = components['schemas']['UnfinishedRecords'];
 export type UnlistedState = components['schemas']['UnlistedState'];

@@ -73,7 +73,8 @@ export function useMayNotAdminister(): string | undefined {
 export function useSignIn() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (credentials: { username: string; password: string }) => send<Session>("POST", "session", credentials),
+    mutationFn: (credentials: { username: string; password: string; code?: string }) =>
+      send<Session>("POST", "session", credentials),
     onSuccess: () => client.invalidateQueries(),
   });
 }
@@ -82,8 +83,12 @@ export function useSignOut() {
   const client = useQueryClient();
   return useMutation({
     mutationKey: SIGN_OUT,
-    mutationFn: () => send<void>("DELETE", "session"),
-    onSuccess: async () => {
+    mutationFn: () => send<Session>("DELETE", "session"),
+    onSuccess: async ({ sign_out_path }) => {
+      if (sign_out_path) {
+        window.location.assign(sign_out_path); // the provider's own session ends too
+        return;
+      }
       await client.invalidateQueries({ queryKey: SESSION });
       client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
     },

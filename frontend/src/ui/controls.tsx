@@ -13,6 +13,8 @@ interface ButtonProps {
   kind?: Kind;
   small?: boolean;
   to?: string;
+  /** A page outside of this application. */
+  href?: string;
   children: ReactNode;
   onClick?: (event: MouseEvent) => void;
   type?: "button" | "submit";
@@ -26,6 +28,7 @@ export function Button({
   kind = "default",
   small,
   to,
+  href,
   children,
   onClick,
   type = "button",
@@ -37,6 +40,13 @@ export function Button({
   if (to !== undefined) {
     return (
       <MantineButton component={Link} to={to} className={className} title={title}>
+        {children}
+      </MantineButton>
+    );
+  }
+  if (href !== undefined) {
+    return (
+      <MantineButton component="a" href={href} className={className} title={title}>
         {children}
       </MantineButton>
     );

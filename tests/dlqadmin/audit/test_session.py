@@ -27,6 +27,8 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> Non
         "cluster": "local",
         "read_only": False,
         "kafka": None,
+        "has_password": False,
+        "sign_out_path": None,
     }
 
 

@@ -20,13 +20,17 @@ const SECRET = "dlq_shown-once";
 let requests: { method: string; url: string; body: unknown }[];
 let responses: Record<string, () => Response>;
 let root: Root;
+let isTwoFactorOn: boolean;
 
 beforeEach(() => {
   requests = [];
   responses = {};
+  isTwoFactorOn = false;
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const method = init.method ?? "GET";
     if (method !== "GET") requests.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
+    if (method === "GET" && url.endsWith("two-factor"))
+      return Promise.resolve(Response.json({ enabled: isTwoFactorOn, recovery_codes_left: 7 }));
     return Promise.resolve(
       responses[`${method} ${url}`]?.() ??
         Response.json({ results: [ACTIVE, EXPIRED], default_days: 90, max_days: 365 }),
@@ -38,7 +42,7 @@ afterEach(async () => {
   await act(() => root.unmount());
 });
 
-async function show(rights = ["viewer", "operator"]): Promise<void> {
+async function show(rights = ["viewer", "operator"], hasPassword = true): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["session"], {
     authenticated: true,
@@ -48,6 +52,7 @@ async function show(rights = ["viewer", "operator"]): Promise<void> {
     environment: "LOCAL",
     cluster: "local",
     read_only: false,
+    has_password: hasPassword,
   });
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() => root.render(inApp(client, <Profile />)));
@@ -63,6 +68,12 @@ const input = (label: string) => {
 
 async function press(name: string): Promise<void> {
   await act(() => button(name)?.click());
+  await settle();
+}
+
+/** Press the button of a dialog whose name begins that of the button which opened it. */
+async function pressExactly(name: string): Promise<void> {
+  await act(() => [...document.querySelectorAll("button")].find((one) => one.textContent === name)?.click());
   await settle();
 }
 
@@ -129,4 +140,40 @@ it("the password form needs the same password twice and shows the server's error
   await press("Change password");
   expect(requests[0]?.body).toEqual({ current: "old", new: "1qaz2wsx3edc" });
   expect(document.querySelector("[role=alert]")?.textContent).toBe("This password is too common.");
+});
+
+it("two-factor sign-in is switched on with the password and a code, and shows the recovery codes once", async () => {
+  responses["POST /api/v1/account/two-factor"] = () =>
+    Response.json({ secret: "JBSWY3DP", address: "otpauth://totp/x", qr: "data:image/svg+xml,x" });
+  responses["POST /api/v1/account/two-factor/confirm"] = () => Response.json({ recovery_codes: ["aaaa-bbbb"] });
+  await show();
+  await press("Switch on…");
+  await type("Password", "secret");
+  await press("Continue");
+  expect(document.querySelector("img")?.getAttribute("src")).toBe("data:image/svg+xml,x");
+  expect(document.body.textContent).toContain("JBSWY3DP");
+  await type("Code", "123456");
+  await pressExactly("Switch on");
+  expect(requests.map(({ body }) => body)).toEqual([{ password: "secret" }, { code: "123456" }]);
+  expect(document.body.textContent).toContain("aaaa-bbbb");
+  await press("Done");
+  expect(document.body.textContent).not.toContain("aaaa-bbbb");
+});
+
+it("two-factor sign-in is switched off with the password and a code", async () => {
+  isTwoFactorOn = true;
+  responses["POST /api/v1/account/two-factor/off"] = () => Response.json({ enabled: false, recovery_codes_left: 0 });
+  await show();
+  expect(document.body.textContent).toContain("7 recovery codes left");
+  await press("Switch off…");
+  await type("Password", "secret");
+  await type("Code", "aaaa-bbbb");
+  await pressExactly("Switch off");
+  expect(requests.map(({ body }) => body)).toEqual([{ password: "secret", code: "aaaa-bbbb" }]);
+});
+
+it("an account without a password shows neither the password form nor two-factor sign-in", async () => {
+  await show(["viewer"], false);
+  expect(input("Current password")).toBeNull();
+  expect(document.body.textContent).not.toContain("Two-factor");
 });

@@ -5,6 +5,7 @@ import styles from "./Account.module.css";
 import { ApiTokensPanel } from "./ApiTokensPanel";
 import { rightDescription } from "./labels";
 import { PasswordForm } from "./PasswordForm";
+import { TwoFactorPanel } from "./TwoFactorPanel";
 
 /** The profile screen: the signed-in user's rights, password and API tokens. */
 export function Profile() {
@@ -15,7 +16,7 @@ export function Profile() {
   const rights = session.rights ?? [];
   return (
     <>
-      <PageHead title="Profile" note="Your rights, your password and your API tokens." />
+      <PageHead title="Profile" note="Your rights, your sign-in and your API tokens." />
       <div className={styles.columns}>
         <Panel title="Account" label="Account">
           <div className={styles.body}>
@@ -47,9 +48,14 @@ export function Profile() {
             </div>
           </div>
         </Panel>
-        <Panel title="Password" label="Password">
-          <PasswordForm username={name} />
-        </Panel>
+        {session.has_password && (
+          <div className={styles.stack}>
+            <Panel title="Password" label="Password">
+              <PasswordForm username={name} />
+            </Panel>
+            <TwoFactorPanel />
+          </div>
+        )}
       </div>
       <ApiTokensPanel rights={rights} />
     </>

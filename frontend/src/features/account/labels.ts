@@ -13,6 +13,7 @@ const STATES: Record<ApiToken["state"], { label: string; glyph: string; tone: To
   expired: { label: "Expired", glyph: "–", tone: "plain" },
   revoked: { label: "Revoked", glyph: "–", tone: "plain" },
   password_changed: { label: "Ended by a password change", glyph: "–", tone: "plain" },
+  rights_lost: { label: "Ended with a right", glyph: "–", tone: "plain" },
   deactivated: { label: "Ended with the account", glyph: "–", tone: "plain" },
 };
 

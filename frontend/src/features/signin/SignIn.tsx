@@ -1,7 +1,10 @@
 import { PasswordInput, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
+import { useLocation } from "react-router";
 import { ApiError } from "../../api/client";
+import type { SignInOptions } from "../../api/schema";
 import { useSession, useSessionEnded, useSignIn } from "../../api/session";
+import { useSignInOptions } from "../../api/signIn";
 import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { Logo } from "../../ui/Logo";
@@ -15,6 +18,8 @@ export function SignIn() {
   const { data: session } = useSession();
   const sessionEnded = useSessionEnded();
   const ended = session?.ended ?? (sessionEnded ? "Your session has ended. Sign in again." : null);
+  const [code, setCode] = useState<string>();
+  const { data: options } = useSignInOptions();
   const signIn = useSignIn();
   const [waitS, startWait] = useRetryCountdown();
   return (
@@ -25,10 +30,12 @@ export function SignIn() {
           event.preventDefault();
           if (waitS > 0) return;
           signIn.mutate(
-            { username, password },
+            { username, password, ...(code !== undefined && { code: code.trim() }) },
             {
-              onError: (error) =>
-                startWait(error instanceof ApiError && error.status === 429 ? (error.retryAfterS ?? 0) : 0),
+              onError: (error) => {
+                startWait(error instanceof ApiError && error.status === 429 ? (error.retryAfterS ?? 0) : 0);
+                if (needsCode(error)) setCode("");
+              },
             },
           );
         }}
@@ -44,6 +51,12 @@ export function SignIn() {
           </p>
         </div>
         {ended && <Strip tone="warn">{ended} After sign-in you return to this page. Unsaved text is lost.</Strip>}
+        {options?.refusal && (
+          <p className="s failed" role="alert">
+            {options.refusal}
+          </p>
+        )}
+        {options && options.providers.length > 0 && <ProviderLinks options={options} />}
         <TextInput
           label="User name"
           name="username"
@@ -61,6 +74,18 @@ export function SignIn() {
           onChange={(event) => setPassword(event.currentTarget.value)}
           classNames={{ label: controls.label!, input: controls.tallInput! }}
         />
+        {code !== undefined && (
+          <TextInput
+            label="Code"
+            description="From your authenticator app, or one of your recovery codes"
+            name="code"
+            autoComplete="one-time-code"
+            value={code}
+            onChange={(event) => setCode(event.currentTarget.value)}
+            autoFocus
+            classNames={{ label: controls.label!, input: controls.tallInput! }}
+          />
+        )}
         {signIn.isError && (
           <p className="s failed" role="alert">
             {signIn.error.message}
@@ -78,6 +103,27 @@ export function SignIn() {
       </form>
     </main>
   );
+}
+
+/** A button for each provider. Its page returns to the present address. */
+function ProviderLinks({ options }: { options: SignInOptions }) {
+  const { pathname, search } = useLocation();
+  const next = encodeURIComponent(pathname + search);
+  return (
+    <div className={styles.providers}>
+      {options.providers.map(({ name, title, path }) => (
+        <Button key={name} kind="primary" href={`${path}?next=${next}`}>
+          Sign in with {title}
+        </Button>
+      ))}
+      <p className={styles.or}>{options.local ? "or with a password" : "or as an administrator, with a password"}</p>
+    </div>
+  );
+}
+
+/** Return whether the server asks for a code of the authenticator app, or for another one. */
+function needsCode(error: Error): boolean {
+  return error instanceof ApiError && ["code_required", "code_wrong"].includes(error.problem.code ?? "");
 }
 
 /** Return the seconds until the server accepts another attempt, and a function that starts the countdown. */
