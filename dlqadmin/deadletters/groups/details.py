@@ -40,7 +40,7 @@ def detail(group: Group, summary: GroupDocument, filters: Filters) -> GroupDetai
         regroupings=regroupings(group.pk),
         activity=[
             *(ActivityDocument(at=iso(row.at), actor=row.actor, kind=row.kind, text=row.text) for row in activity),
-            ActivityDocument(at=iso(group.first_seen), actor="indexer", kind="first_seen", text="first seen"),
+            ActivityDocument(at=summary.first_seen, actor="indexer", kind="first_seen", text="first seen"),
         ],
     )
 
