@@ -35,9 +35,7 @@ from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.teams.reach import current_reach
 
-NOT_WHOLE = (
-    "This group also has dead letters that your teams do not own, so it needs somebody who may act on all of them."
-)
+NOT_WHOLE = "A group has dead letters that your teams do not own. It needs somebody who may act on all of them."
 
 
 class GroupActionView(APIView):
@@ -185,9 +183,7 @@ class RegroupingUndo(GroupActionView):
         if pk > MAX_ID or not Regrouping.objects.filter(pk=pk).exists():
             raise Http404("There is no merge or split with this id.")
         moves = RegroupingMove._base_manager.filter(regrouping=pk)  # also those out of reach
-        if not has_whole_groups(
-            moves.values_list("to_group", flat=True).union(moves.values_list("from_group", flat=True))
-        ):
+        if not has_whole_groups(group for pair in moves.values_list("from_group", "to_group") for group in pair):
             raise PermissionDenied(NOT_WHOLE)
         return Response(details.regrouping(merge_and_split.undo(pk, _actor(request), timezone.now())))
 
