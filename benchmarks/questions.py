@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from benchmarks.failures import kinds
+from benchmarks.failures import FailureKind
 from benchmarks.seed import WORDS
 
 
-def questions(get: Callable[[str], Mapping[str, Any]], rng: random.Random) -> dict[str, Callable[[], str]]:
-    """Return, by name, functions that make the path of the next request. `get` sends one."""
-    every = kinds()
+def questions(
+    get: Callable[[str], Mapping[str, Any]], rng: random.Random, every: Sequence[FailureKind]
+) -> dict[str, Callable[[], str]]:
+    """Return, by name, functions that make the path of the next request about these kinds. `get` sends one."""
     groups = [row["id"] for row in get("groups?from=now-30d&limit=50")["results"]]
     ids = [row["id"] for row in get("dead-letters?from=now-30d&limit=200")["results"]]
     keys = [row["key_text"] for row in get("dead-letters?from=now-30d&limit=200")["results"] if row["key_text"]]

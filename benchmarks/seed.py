@@ -158,9 +158,10 @@ class _SeedWriter:
         from django.db import connection
 
         from dlqadmin.deadletters.index.bulk_insert import bulk
-        from dlqadmin.deadletters.index.letter_rows import DAYS, HOURS, counts, days
+        from dlqadmin.deadletters.index.letter_rows import DAYS, HOURS, SOURCES, counts, days
         from dlqadmin.deadletters.models import Group, IndexPosition
 
+        bulk().keep(SOURCES, sorted({cell[1:] for cell in self._hours}))
         bulk().add(HOURS, counts(self._hours))
         bulk().add(DAYS, counts(days(self._hours)))
         for group in Group.objects.filter(pk__in=self._seen):

@@ -85,10 +85,8 @@ def first_missing(user: Any, *permissions: AccessPermission) -> AccessPermission
 
 def reach_of(user: Any, *permissions: AccessPermission) -> Reach:
     """Return what the user may reach with all these permissions, and those they need."""
-    left: frozenset[int] | None = frozenset()
-    for _, left in _narrowing(user, permissions):
-        pass
-    return of_teams(left)
+    *_, (_, teams) = _narrowing(user, permissions)
+    return of_teams(teams)
 
 
 def has_permission(user: Any, *permissions: AccessPermission) -> bool:
@@ -125,10 +123,11 @@ def _narrowing(
 ) -> Iterator[tuple[AccessPermission, frozenset[int] | None]]:
     """Yield each permission, and those it needs, with the teams for which the user has it and all before it."""
     left: frozenset[int] | None = None
-    for permission in (one for permission in permissions for one in (permission, *permission.needs)):
-        granted = _granted_teams(user, permission)
-        left = granted if left is None else left if granted is None else left & granted
-        yield permission, left
+    for each in permissions:
+        for permission in (each, *each.needs):
+            granted = _granted_teams(user, permission)
+            left = granted if left is None else left if granted is None else left & granted
+            yield permission, left
 
 
 def _granted_teams(user: Any, permission: AccessPermission) -> frozenset[int] | None:

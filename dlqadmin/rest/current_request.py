@@ -58,12 +58,12 @@ def current_request_middleware(get_response: Callable[[HttpRequest], Any]) -> Ca
     return answer
 
 
-def _kept_while_streaming(response: Any, request: HttpRequest) -> Any:
+def _kept_while_streaming(response: Any, request: HttpRequest) -> HttpResponseBase:
     """Make the request available to the code that a streamed response still runs, after the view has returned."""
     if response.streaming and not isinstance(response, FileResponse):
         content = response.streaming_content
         response.streaming_content = _steps_async(content, request) if response.is_async else _steps(content, request)
-    return response
+    return response  # type: ignore[no-any-return]  # Django types middleware loosely
 
 
 async def _steps_async(content: AsyncIterator[bytes], request: HttpRequest) -> AsyncIterator[bytes]:

@@ -17,12 +17,12 @@ class FingerprintSource(models.Model):
     The few rows tell which names a reader may reach, and which fingerprints.
     """
 
-    objects = InReach["FingerprintSource"].by(lambda _: reach.of_source())
-
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     connector = models.CharField(max_length=200, blank=True)
+
+    objects = InReach["FingerprintSource"].by(lambda _: reach.of_source())
 
     class Meta:
         constraints = [
@@ -42,14 +42,14 @@ class FingerprintSource(models.Model):
 class CountHour(models.Model):
     """The number of dead letters that failed in one hour (hours since the epoch)."""
 
-    objects = InReach["CountHour"].by(lambda _: reach.of_source())
-
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     connector = models.CharField(max_length=200, blank=True)
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
     hour = models.IntegerField()
     n = models.BigIntegerField()
+
+    objects = InReach["CountHour"].by(lambda _: reach.of_source())
 
     class Meta:
         constraints = [
@@ -65,14 +65,14 @@ class CountHour(models.Model):
 class CountDay(models.Model):
     """The number of dead letters that failed on one day (days since the epoch, UTC)."""
 
-    objects = InReach["CountDay"].by(lambda _: reach.of_source())
-
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     connector = models.CharField(max_length=200, blank=True)
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
     day = models.IntegerField()
     n = models.BigIntegerField()
+
+    objects = InReach["CountDay"].by(lambda _: reach.of_source())
 
     class Meta:
         constraints = [
@@ -97,8 +97,6 @@ class WorkChange(models.Model):
     rest of the counters.
     """
 
-    objects = InReach["WorkChange"].by(lambda _: reach.of_source())
-
     hour = models.IntegerField()
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -110,6 +108,8 @@ class WorkChange(models.Model):
     removed = models.BooleanField()
     n = models.BigIntegerField()
     compacted = models.BooleanField()
+
+    objects = InReach["WorkChange"].by(lambda _: reach.of_source())
 
     class Meta:
         indexes = [
@@ -127,8 +127,6 @@ class IndexPosition(models.Model):
     It is written in the same transaction as the rows that it covers.
     """
 
-    objects = InReach["IndexPosition"].by(reach.of_topic)
-
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     partition = models.IntegerField()
@@ -136,6 +134,8 @@ class IndexPosition(models.Model):
     end_offset = models.BigIntegerField(null=True, blank=True)
     last_record_at = models.DateTimeField(null=True, blank=True)
     updated_at = models.DateTimeField()
+
+    objects = InReach["IndexPosition"].by(reach.of_topic)
 
     class Meta:
         constraints = [

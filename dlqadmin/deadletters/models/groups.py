@@ -25,8 +25,6 @@ class Group(models.Model):
     fingerprints left.
     """
 
-    objects = InReach["Group"].by(lambda _: models.Q(pk__in=reach.groups_in_reach()))
-
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=GroupStatus, default=GroupStatus.OPEN)
     first_seen = models.DateTimeField()
@@ -44,6 +42,8 @@ class Group(models.Model):
     muted_events = models.BigIntegerField(default=0)  # events since it was muted
     merged_into = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
+    objects = InReach["Group"].by(lambda _: models.Q(pk__in=reach.groups_in_reach()))
+
     class Meta:
         indexes = [models.Index(fields=["-last_seen"], name="group_last_seen")]
 
@@ -57,8 +57,6 @@ class Fingerprint(models.Model):
     `name`, `reason` and `origin` are those of `fingerprint.ComputedFingerprint`, and empty in version 1.
     """
 
-    objects = InReach["Fingerprint"].by(lambda _: models.Q(pk__in=reach.fingerprints_in_reach()))
-
     digest = models.CharField(max_length=40, unique=True)
     group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="fingerprints")
     exception_class = models.CharField(max_length=300)
@@ -70,6 +68,8 @@ class Fingerprint(models.Model):
     origin = models.CharField(max_length=249, blank=True, db_default="")
     holes = models.JSONField(default=list)
 
+    objects = InReach["Fingerprint"].by(lambda _: models.Q(pk__in=reach.fingerprints_in_reach()))
+
     def __str__(self) -> str:
         return self.digest
 
@@ -77,13 +77,13 @@ class Fingerprint(models.Model):
 class GroupActivity(models.Model):
     """An action of a person or the indexer on a group: a note, an assignment, a change of state."""
 
-    objects = InReach["GroupActivity"].by(lambda _: models.Q(group_id__in=reach.groups_in_reach()))
-
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="activity")
     at = models.DateTimeField()
     actor = models.CharField(max_length=150)
     kind = models.CharField(max_length=20)
     text = models.TextField()
+
+    objects = InReach["GroupActivity"].by(lambda _: models.Q(group_id__in=reach.groups_in_reach()))
 
     class Meta:
         indexes = [models.Index(fields=["group", "-at"], name="group_activity_time")]
@@ -94,8 +94,6 @@ class GroupActivity(models.Model):
 
 class Regrouping(models.Model):
     """One merge or split. It records which fingerprints moved between groups, so that it can be undone."""
-
-    objects = InReach["Regrouping"].by(lambda _: models.Q(pk__in=reach.regroupings_in_reach()))
 
     class Kind(models.TextChoices):
         """The kind of regrouping."""
@@ -109,6 +107,8 @@ class Regrouping(models.Model):
     reason = models.TextField(blank=True)
     undone_at = models.DateTimeField(null=True, blank=True)
 
+    objects = InReach["Regrouping"].by(lambda _: models.Q(pk__in=reach.regroupings_in_reach()))
+
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
 
@@ -116,12 +116,12 @@ class Regrouping(models.Model):
 class RegroupingMove(models.Model):
     """The move of one fingerprint from one group to another."""
 
-    objects = InReach["RegroupingMove"].by(lambda _: models.Q(fingerprint_id__in=reach.fingerprints_in_reach()))
-
     regrouping = models.ForeignKey(Regrouping, on_delete=models.CASCADE, related_name="moves")
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+")
     from_group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="+")
     to_group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="+")
+
+    objects = InReach["RegroupingMove"].by(lambda _: models.Q(fingerprint_id__in=reach.fingerprints_in_reach()))
 
     def __str__(self) -> str:
         return f"{self.fingerprint_id}: {self.from_group_id} to {self.to_group_id}"

@@ -98,8 +98,6 @@ class TimeSource(models.TextChoices):
 class DeadLetter(models.Model):
     """The facts of one record of a dead letter topic. Rows are narrow, so that lists and counts are fast."""
 
-    objects = InReach["DeadLetter"].by(lambda _: of_source())
-
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     partition = models.IntegerField()
@@ -132,6 +130,8 @@ class DeadLetter(models.Model):
         Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )  # no check by PostgreSQL: a fingerprint is never deleted
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="+", null=True, db_index=False)
+
+    objects = InReach["DeadLetter"].by(lambda _: of_source())
 
     class Meta:
         constraints = [
@@ -189,13 +189,13 @@ class ReplayMark(models.Model):
     it, so Django must not delete the mark first.
     """
 
-    objects = InReach["ReplayMark"].by(lambda _: of_source("dead_letter__"))
-
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.DO_NOTHING, primary_key=True, related_name="mark", db_constraint=False
     )
     state = models.CharField(max_length=20, choices=ReplayState)  # or REPLACED
     failed_at = models.DateTimeField()
+
+    objects = InReach["ReplayMark"].by(lambda _: of_source("dead_letter__"))
 
     class Meta:
         indexes = [models.Index(fields=["state", "-failed_at", "-dead_letter"], name="replay_mark_state")]
@@ -216,8 +216,6 @@ class DeadLetterBody(models.Model):
     only written and deleted in the transaction that writes and deletes its dead letter.
     """
 
-    objects = InReach["DeadLetterBody"].by(lambda _: of_source("dead_letter__"))
-
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="body", db_constraint=False
     )
@@ -229,6 +227,8 @@ class DeadLetterBody(models.Model):
     trace_heads = models.TextField(null=True)
     refused = models.CharField(max_length=500, null=True)
 
+    objects = InReach["DeadLetterBody"].by(lambda _: of_source("dead_letter__"))
+
     def __str__(self) -> str:
         return f"bytes of {self.dead_letter_id}"
 
@@ -236,12 +236,12 @@ class DeadLetterBody(models.Model):
 class DecodedValue(models.Model):
     """The value of a dead letter as JSON, decoded by its schema, so that its members can be searched."""
 
-    objects = InReach["DecodedValue"].by(lambda _: of_source("dead_letter__"))
-
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="decoded", db_constraint=False
     )
     json = models.BinaryField()
+
+    objects = InReach["DecodedValue"].by(lambda _: of_source("dead_letter__"))
 
     def __str__(self) -> str:
         return f"value of {self.dead_letter_id}"

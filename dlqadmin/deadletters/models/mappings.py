@@ -51,8 +51,6 @@ class Reread(Job):
     `partition` and `offset` are the next record to read. `total` counts the offsets that the topic had when it began.
     """
 
-    objects = InReach["Reread"].by(of_topic)
-
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     actor = models.CharField(max_length=150)
@@ -64,6 +62,8 @@ class Reread(Job):
     written = models.BigIntegerField(default=0)  # dead letters
     total = models.BigIntegerField(default=0)  # offsets
     done_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InReach["Reread"].by(of_topic)
 
     class Meta:
         constraints = [

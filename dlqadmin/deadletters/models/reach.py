@@ -45,12 +45,12 @@ def of_source(prefix: str = "") -> Q:
 
 def fingerprints_in_reach() -> QuerySet[Any]:
     """Return the ids of fingerprints with dead letters in reach."""
-    return _rows("FingerprintSource").filter(of_source()).order_by().values("fingerprint_id")
+    return _every("FingerprintSource").filter(of_source()).values("fingerprint_id")
 
 
 def groups_in_reach() -> QuerySet[Any]:
     """Return the ids of groups with dead letters in reach."""
-    return _rows("Fingerprint").filter(pk__in=fingerprints_in_reach()).order_by().values("group_id")
+    return _every("Fingerprint").filter(pk__in=fingerprints_in_reach()).values("group_id")
 
 
 def has_whole_groups(groups: Iterable[int]) -> bool:
@@ -63,8 +63,8 @@ def has_whole_groups(groups: Iterable[int]) -> bool:
 
 def regroupings_in_reach() -> QuerySet[Any]:
     """Return the ids of merges and splits that moved fingerprints in reach."""
-    moves = _rows("RegroupingMove").filter(fingerprint_id__in=fingerprints_in_reach())
-    return moves.order_by().values("regrouping_id")
+    moves = _every("RegroupingMove").filter(fingerprint_id__in=fingerprints_in_reach())
+    return moves.values("regrouping_id")
 
 
 def of_topic(reach: Reach) -> Q:
@@ -72,7 +72,7 @@ def of_topic(reach: Reach) -> Q:
 
     def of_indexed(reach: Reach) -> dict[str, list[str]]:
         found = defaultdict(list)
-        for cluster, topic in _rows("IndexPosition").order_by().values_list("cluster", "topic").distinct():
+        for cluster, topic in _every("IndexPosition").values_list("cluster", "topic").distinct():
             if reach.has_topic(topic, cluster):
                 found[cluster].append(topic)
         return found
@@ -89,7 +89,7 @@ def _names(reach: Reach) -> list[NamesInReach]:
     If the topics alone lead to all dead letters in reach, no connectors are named, and the reverse: one list of names
     can use one index.
     """
-    rows = _rows("FingerprintSource").order_by().values_list("cluster", "topic", "connector").distinct()
+    rows = _every("FingerprintSource").values_list("cluster", "topic", "connector").distinct()
     by_cluster: dict[str | None, list[tuple[str, str]]] = defaultdict(list)
     one_for_all = not any("/" in pattern for pattern in (*reach.topics, *reach.connectors))
     for cluster, topic, connector in rows:
@@ -107,6 +107,7 @@ def _names(reach: Reach) -> list[NamesInReach]:
     return found
 
 
-def _rows(model: str) -> Any:
-    """Return the unlimited manager of a model. The models import this module, so it asks Django for them."""
-    return apps.get_model("deadletters", model)._base_manager
+def _every(model: str) -> QuerySet[Any]:
+    """Return all rows of a model, unordered. The models import this module, so it asks Django for them."""
+    rows: QuerySet[Any] = apps.get_model("deadletters", model)._base_manager.order_by()  # noqa: SLF001 (Django documents it)
+    return rows

@@ -12,14 +12,14 @@ from dlqadmin.teams.managers import InReach
 class TopicRule(models.Model):
     """The decision of an administrator to index a topic, or to exclude it from the index."""
 
-    objects = InReach["TopicRule"].by(of_topic)
-
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
     is_excluded = models.BooleanField()
     actor = models.CharField(max_length=150)
     reason = models.CharField(max_length=1000)
     at = models.DateTimeField(default=timezone.now)
+
+    objects = InReach["TopicRule"].by(of_topic)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "topic"], name="topic_rule_topic")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,11 +17,13 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoDbBlocker
 from rest_framework.test import APIClient
 
+from benchmarks.failures import FailureKind, kinds
 from benchmarks.questions import questions
 from benchmarks.seed import seed
 from dlqadmin.deadletters import replay_marks
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.rest.pagination import encode_cursor
+from tests.dlqadmin.conftest import member, team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql, pytest.mark.slow]
 
@@ -62,24 +64,44 @@ def get(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[G
                 user = User.objects.create_user("planner")
                 for group in ("viewer", "payload reader"):
                     user.groups.add(Group.objects.get_or_create(name=group)[0])
-                client = APIClient()
-                client.force_authenticate(user)
-
-                def answer(path: str) -> Mapping[str, Any]:
-                    response = client.get(f"/api/v1/{path}")
-                    assert response.status_code == 200, response.content
-                    found: Mapping[str, Any] = response.json()
-                    return found
-
-                yield answer
+                yield _get_of(user)
                 raise RolledBack
         except RolledBack:
             return
 
 
+@pytest.fixture
+def get_of_teams(get: Get) -> Get:
+    """A GET of a person of three teams: two own a topic each, one owns a connector that writes to two others."""
+    teams = [team("orders", ["orders.events*"]), team("stock", ["stock.*"]), team("mail", [], ["mail-*"])]
+    return _get_of(member("teammate", {one: ("viewer", "payload reader") for one in teams}))
+
+
+def _get_of(user: User) -> Get:
+    client = APIClient()
+    client.force_authenticate(user)
+
+    def answer(path: str) -> Mapping[str, Any]:
+        response = client.get(f"/api/v1/{path}")
+        assert response.status_code == 200, response.content
+        found: Mapping[str, Any] = response.json()
+        return found
+
+    return answer
+
+
 @pytest.mark.parametrize("name", INDEXED)
 def test_an_indexed_question_reads_no_table_from_end_to_end(name: str, get: Get) -> None:
-    ask = questions(get, random.Random(5))[name]
+    _assert_no_scan(get, name, kinds())
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_a_question_of_a_team_reads_no_table_from_end_to_end(name: str, get_of_teams: Get) -> None:
+    _assert_no_scan(get_of_teams, name, [kind for kind in kinds() if kind.topic == "orders.events.dlq"])
+
+
+def _assert_no_scan(get: Get, name: str, every: Sequence[FailureKind]) -> None:
+    ask = questions(get, random.Random(5), every)[name]
     asked = [_captured(get, ask()) for _ in range(3)]
     statements = {sql for queries in asked for sql in queries if TABLE in sql and sql.startswith("SELECT")}
     assert not {sql: plan for sql in statements if (plan := _scan(sql))}
