@@ -33,14 +33,14 @@ def entries_in_reach(reach: Reach) -> Q:
     return found
 
 
-def _names(model: Any, letter: str) -> QuerySet[Any]:
+def _names(model: Any, letter: str) -> Any:
     """Return the names of the model's rows in reach, as entries have them."""
     number = Cast("pk", CharField())
     name = Concat(Value(letter), number, output_field=CharField()) if letter else number
     return model.objects.order_by().annotate(audit_name=name).values("audit_name")
 
 
-def _of_records(reach: Reach) -> QuerySet[Any]:
+def _of_records(reach: Reach) -> Any:
     """Return the ids of entries about dead letters of topics in reach."""
     topic = Substr("object_id", 1, StrIndex("object_id", Value(" / ")) - 1)
     rows = _entries().filter(object_type=_RECORD, object_id__contains=" / ").annotate(topic=topic)

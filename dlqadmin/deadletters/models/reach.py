@@ -57,7 +57,7 @@ def has_whole_groups(groups: Iterable[int]) -> bool:
     """Return whether no dead letter of these groups is out of reach."""
     if not current_reach().is_limited:
         return True
-    theirs = _rows("FingerprintSource").filter(fingerprint__group__in=list(groups))
+    theirs = _every("FingerprintSource").filter(fingerprint__group__in=list(groups))
     return not theirs.exclude(of_source()).exists()
 
 
@@ -109,5 +109,5 @@ def _names(reach: Reach) -> list[NamesInReach]:
 
 def _every(model: str) -> QuerySet[Any]:
     """Return all rows of a model, unordered. The models import this module, so it asks Django for them."""
-    rows: QuerySet[Any] = apps.get_model("deadletters", model)._base_manager.order_by()  # noqa: SLF001 (Django documents it)
+    rows: QuerySet[Any] = apps.get_model("deadletters", model)._base_manager.order_by()
     return rows

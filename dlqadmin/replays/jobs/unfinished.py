@@ -22,7 +22,6 @@ from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.replays.sending.cancellation import CANCELLED
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import StateConflict
-from dlqadmin.teams.reach import EVERYTHING, reaching
 
 FAILED_AGAIN = "failed_again"
 ALL = "all"
@@ -32,7 +31,6 @@ CHOICES = (FAILED_AGAIN, ALL)
 _OPEN = Q(mark=None) | Q(mark__state=ReplayState.FAILED_AGAIN)
 
 
-@reaching(EVERYTHING)  # replays of other teams since then count
 def document(replay: Replay) -> UnfinishedRecords:
     """Return the numbers of unfinished records, and what continues the replay."""
     failed, unsent = _failed_again(replay).count(), _unsent(replay).count()
@@ -45,7 +43,6 @@ def document(replay: Replay) -> UnfinishedRecords:
     )
 
 
-@reaching(EVERYTHING)  # replays of other teams since then count
 def select(replay: Replay, which: str, reason: str, actor: User, once: RequestKey, now: datetime) -> Selection:
     """Freeze the records that failed again, or all unfinished records, as a selection that continues the replay.
 

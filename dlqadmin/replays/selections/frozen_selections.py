@@ -228,8 +228,8 @@ def _freeze(
     return selection
 
 
-def _sources(filters: Mapping[str, Any], watermark: int) -> list[dict[str, str]]:
-    """Return the cluster, topic and connector of the matching dead letters, each combination once."""
+def _sources(filters: Mapping[str, Any], watermark: int) -> list[Any]:
+    """Return the columns `cluster`, `topic` and `connector` of the matching dead letters, each combination once."""
     found = _matching(filters).filter(pk__lte=watermark).order_by()
     return list(found.values("cluster", "topic", "connector").distinct())
 
