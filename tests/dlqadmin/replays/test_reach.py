@@ -16,7 +16,7 @@ from dlqadmin.replays.plans import tasks
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.teams.models import Team, TeamRole
 from tests.dlqadmin.conftest import member, person, signed_in, team
-from tests.dlqadmin.deadletters.letters import NST, index, letter
+from tests.dlqadmin.deadletters.letters import HOUR_MS, NOW_MS, NST, index, letter
 from tests.dlqadmin.replays.asking import API, WEEK, get, post
 
 pytestmark = pytest.mark.django_db
@@ -146,10 +146,10 @@ def test_an_export_is_not_downloaded_after_its_author_lost_a_team(stations: Team
 
 
 def test_group_acts_need_the_whole_group(sam: APIClient) -> None:
-    of = {row.topic: row.fingerprint.group_id for row in DeadLetter.objects.filter(offset=0)}
-    shared, own = of["shared.dlq"], of["stations.dlq"]
+    index([letter(9, topic="stations.dlq", connector="other", at_ms=NOW_MS + HOUR_MS)])  # the rest is in shared.dlq
+    own, shared = (DeadLetter.objects.get(topic="stations.dlq", offset=at).fingerprint.group_id for at in (0, 9))
     said = "A group has dead letters that your teams do not own."
-    assert sam.get(f"{API}/groups/{shared}").status_code == 200
+    assert get(sam, f"groups/{shared}")["first_seen"] == "2026-11-21T04:00:00.000Z"  # the hour of the first in reach
     refused(sam.post(f"{API}/groups/{shared}/resolve", {"reason": "x"}), 403, said)
     refused(sam.post(f"{API}/groups/mute", {"groups": [own, shared], "reason": "x"}), 403, said)
     refused(sam.post(f"{API}/groups/merge", {"groups": [own, shared], "reason": "x"}), 403, said)
