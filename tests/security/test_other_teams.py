@@ -64,7 +64,10 @@ API = "/api/v1"
 EVENTS = {"live_events", "replays_events"}  # never end; tests of their own follow
 ALL_ROLES = tuple(TeamRoleName)
 # Operations of packages that do not know teams yet.
-NOT_YET: set[str] = set()
+NOT_YET = {
+    *("dialects_list", "dismissals_destroy", "dismissals_list", "mappings_retrieve"),
+    *("metrics_attention", "metrics_balance"),
+}
 World = Mapping[str, Any]
 Rows = Mapping[Any, Mapping[Any, Mapping[str, Any]]]  # by model and key
 
