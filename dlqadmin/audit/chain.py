@@ -39,7 +39,7 @@ def seal_soon(entry_id: int) -> None:
     """
     if not connection.features.has_select_for_update_nowait:
         return
-    if not AuditEntry.objects.filter(pk=entry_id, seq=None).exists():
+    if not AuditEntry._base_manager.filter(pk=entry_id, seq=None).exists():
         return  # an earlier entry of the same transaction sealed it too
     try:
         seal_batch(AuditEntry, AuditHead, nowait=True)
@@ -53,20 +53,21 @@ def seal_soon(entry_id: int) -> None:
 def seal_batch(entries: Any, heads: Any, *, nowait: bool = False) -> int:
     """Seal up to 500 entries in a separate transaction; return their number.
 
-    `entries` and `heads` may be a migration's models.
+    `entries` and `heads` may be a migration's models. A request with limits also seals what it does not reach, so this
+    module uses the manager without limits.
     """
     # Old keys only verify: after the first seal with a newer key, verification accepts no older one.
     key = digests.keys()[-1]
     with transaction.atomic():
         head = _locked_head(entries, heads, nowait=nowait)
         # The head row is the only lock of a sealer, and no action takes it, so the two cannot deadlock.
-        rows = [*entries.objects.filter(seq=None).order_by("id")[:BATCH]]
+        rows = [*entries._base_manager.filter(seq=None).order_by("id")[:BATCH]]
         for row in rows:
             head.seq += 1
             head.seal = digests.entry_seal(head.seal, head.seq, row.digest, key)
             row.seq, row.seal = head.seq, head.seal
         if rows:
-            entries.objects.bulk_update(rows, ["seq", "seal"])
+            entries._base_manager.bulk_update(rows, ["seq", "seal"])
             head.digest = digests.head_digest(head.seq, head.seal, key)
             head.save()
     return len(rows)
@@ -74,7 +75,7 @@ def seal_batch(entries: Any, heads: Any, *, nowait: bool = False) -> int:
 
 def unsealed_since() -> datetime | None:
     """Return when the oldest unsealed entry was written; None if all are sealed."""
-    return AuditEntry.objects.filter(seq=None).order_by("id").values_list("at", flat=True).first()
+    return AuditEntry._base_manager.filter(seq=None).order_by("id").values_list("at", flat=True).first()
 
 
 def _locked_head(entries: Any, heads: Any, *, nowait: bool) -> Any:
@@ -87,7 +88,7 @@ def _locked_head(entries: Any, heads: Any, *, nowait: bool) -> Any:
     if head is not None:
         return head
     # A new head would start a second chain at 1, and hide that entries were deleted together with the old head.
-    if entries.objects.exclude(seq=None).exists():
+    if entries._base_manager.exclude(seq=None).exists():
         raise ChainHeadMissing(
             "The head of the audit trail is missing, so no entry is sealed. Run `manage.py verify_audit`, "
             "compare its end with the copy kept elsewhere, and restore the table audit_audithead from a "

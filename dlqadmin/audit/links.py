@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.audit.reach import TASK
 
 # The types of objects whose names are a letter and their id, such as R-12.
 NUMBERED = {"replay": "/replays/{}", "bulk fix": "/bulk-fixes/{}", "export": "/exports"}
 _NUMBERED_NAME = re.compile(r"[A-Z]-(\d{1,19})", re.ASCII)
 _ID = re.compile(r"\d{1,19}", re.ASCII)
-_TASK = re.compile(r"-\d+$", re.ASCII)
 # Before roles had a type of their own, these actions on a "group" were about a group of users.
 OF_ROLES = frozenset(("created", "changed", "deleted"))
 
@@ -29,7 +29,7 @@ def href_of(entry: AuditEntry) -> str | None:
     if kind == "group":
         return f"/groups/{name}" if _ID.fullmatch(name) and entry.action not in OF_ROLES else None
     if kind == "connector":
-        connector = _TASK.sub("", name) if entry.action == "restart task" else name
+        connector = TASK.sub("", name) if entry.action == "restart task" else name
         cluster = entry.detail.get("cluster")  # older entries name none; their links lead to the name alone
         parts = (cluster, connector) if isinstance(cluster, str) else (connector,)
         return "/".join(("/connectors", *(quote(part, safe="") for part in parts)))

@@ -6,6 +6,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from dlqadmin.audit.permissions import PERMISSIONS
+from dlqadmin.audit.reach import entries_in_reach
+from dlqadmin.teams.managers import InReach
 
 READ = "read payload"  # the action of the entries that most readers of the trail leave out
 
@@ -27,6 +29,8 @@ class AuditEntry(models.Model):
     digest = models.CharField(max_length=64)  # HMAC of the entry's facts, computed when it was written
     seq = models.BigIntegerField(null=True, unique=True)  # its number in the chain; null until it is sealed
     seal = models.CharField(max_length=64, default="")  # HMAC of seq, digest and the seal before
+
+    objects = InReach["AuditEntry"].by(entries_in_reach)
 
     class Meta:
         verbose_name_plural = "audit entries"

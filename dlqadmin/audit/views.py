@@ -4,6 +4,7 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,6 +18,7 @@ from dlqadmin.audit.sentences import OUTCOMES
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.teams.reach import current_reach
 
 FILTERS = [
     OpenApiParameter("actor", str, description="The name of the user or process."),
@@ -76,6 +78,8 @@ class AuditExport(APIView):
 
         Unsealed entries come last.
         """
+        if current_reach().is_limited:
+            raise PermissionDenied("The export is of the whole audit trail, so it needs roles for all teams.")
         params, now = request.query_params, timezone.now()
         wanted = parse_filter(params, now)
         form: entry_lines.LineFormat = "csv" if params.get("format") == "csv" else "ndjson"

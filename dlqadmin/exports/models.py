@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 
 from dlqadmin.jobs.models import Job
+from dlqadmin.teams.managers import InReach
+from dlqadmin.teams.reach import of_sender
 
 
 class ExportState(models.TextChoices):
@@ -46,6 +48,8 @@ class Export(Job):
     expires_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body sent with the key
+
+    objects = InReach["Export"].by(lambda _: of_sender("created_by"))
 
     class Meta:
         indexes = [models.Index(fields=["state"], name="export_state")]

@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -188,6 +189,8 @@ class ExportFile(APIView):
         export = find(pk)
         if export.state != ExportState.DONE:
             raise StateConflict(f"{export} is {export.state}, so it has no file.")
+        if queries.may_exceed_reach(export):
+            raise PermissionDenied(f"{export} may hold dead letters that your teams do not own any more.")
         path, wanted = files.path(export.file), files.span(_range(request, export), export.size)
         if not path.is_file():
             raise Http404(f"The file of {export} is missing in the exports folder.")

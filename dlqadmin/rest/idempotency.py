@@ -59,8 +59,11 @@ def made_by(model: type[Made], request_key: RequestKey) -> Made | None:
     """
     if request_key.key is None:
         return None
-    found: Any = model._default_manager.filter(idempotency_key=request_key.key).first()
+    # Without the limits of the default manager, because the column is unique among all rows.
+    found: Any = model._base_manager.filter(idempotency_key=request_key.key).first()
     if found is not None and found.request_digest != request_key.digest:
         raise StateConflict("This Idempotency-Key was used before, for a request with another body.")
+    if found is not None and not model._default_manager.filter(pk=found.pk).exists():
+        raise StateConflict("This Idempotency-Key was used before, for something that you can't reach any more.")
     made: Made | None = found
     return made

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import msgspec
+from django.contrib.auth.models import User
+from django.db.models import Q
 
 from dlqadmin.rest.current_request import current_request
 from dlqadmin.teams.models import Team, TeamRole
@@ -82,6 +84,23 @@ def teams_with_roles(user: Any, roles: Iterable[str]) -> frozenset[int]:
         setattr(user, _OF_USER, held)
     wanted = frozenset(roles)
     return frozenset(team for team, role in held if role in wanted)
+
+
+def of_colleagues(reach: Reach, field: str) -> Q:
+    """Return the condition that the user in `field` has a role in one of the teams in reach.
+
+    Whoever sends the request has one too.
+    """
+    roles = TeamRole.objects.filter(team__in=reach.teams or ()).order_by()
+    direct, through = roles.filter(user__isnull=False).values("user"), roles.values("group")
+    people = User.objects.order_by().filter(Q(pk__in=direct) | Q(groups__in=through)).values("pk")
+    return Q(**{f"{field}__in": people})
+
+
+def of_sender(field: str) -> Q:
+    """Return the condition that the user in `field` sent the present request."""
+    user = getattr(current_request(), "user", None)
+    return Q(**{field: user.pk}) if user is not None and user.pk else Q(pk__in=[])
 
 
 class _State:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from django.contrib.auth.models import Group, Permission, User
 from django.core.cache import cache
 from django.db import connection
 from django.http import HttpResponse
-from drf_spectacular.generators import SchemaGenerator
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -45,6 +43,7 @@ from engine.record.stage import Stage, StageType
 from tests.dlqadmin.conftest import alone, person, signed_in, token_of  # noqa: F401 (every test uses `alone`)
 from tests.dlqadmin.deadletters.letters import ALL, NOW, NOW_MS, NST, index, letter, plain
 from tests.dlqadmin.exports.reading import body as streamed
+from tests.security.operations import described
 
 pytestmark = pytest.mark.django_db
 
@@ -461,7 +460,7 @@ def _rehearsal(author: User, row: DeadLetter) -> int:
 
 def _operations(ids: Ids) -> Iterator[tuple[str, str]]:
     """Every GET operation of the description with the addresses that are asked of it."""
-    for template, methods in _described().items():
+    for template, methods in described()["paths"].items():
         if "get" not in methods:
             continue
         operation = methods["get"]["operationId"]
@@ -471,13 +470,6 @@ def _operations(ids: Ids) -> Iterator[tuple[str, str]]:
         for path in _paths(template, ids):
             for variant in variants:
                 yield operation, f"{path}?{WEEK}&{variant}"
-
-
-@lru_cache
-def _described() -> dict[str, Any]:
-    """The paths of the API's description."""
-    paths: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)["paths"]
-    return paths
 
 
 def _paths(template: str, ids: Ids) -> list[str]:
@@ -494,7 +486,8 @@ def _paths(template: str, ids: Ids) -> list[str]:
 
 def _takes_query(operation: str) -> bool:
     """Return whether a filter by key, text or query narrows the operation's answer."""
-    of = [methods["get"] for methods in _described().values() if methods.get("get", {}).get("operationId") == operation]
+    paths = described()["paths"].values()
+    of = [methods["get"] for methods in paths if methods.get("get", {}).get("operationId") == operation]
     return any(one["name"] == "not_key" for one in of[0].get("parameters", ()))
 
 

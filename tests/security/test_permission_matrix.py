@@ -13,12 +13,12 @@ from datetime import timedelta
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from drf_spectacular.generators import SchemaGenerator
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.accounts.models import ApiToken
 from tests.dlqadmin.conftest import alone, person, signed_in, token_of  # noqa: F401 (every test uses `alone`)
+from tests.security.operations import operations as described_operations
 
 pytestmark = pytest.mark.django_db
 
@@ -110,11 +110,8 @@ def clients() -> Mapping[str, APIClient]:
 
 def operations() -> Iterator[tuple[str, str, str]]:
     """Yield the name, method and address of each operation; ids are of nothing that is there."""
-    schema = SchemaGenerator().get_schema(public=True)
-    for path, methods in sorted(schema["paths"].items()):
-        address = re.sub(r"\{(\w+)\}", lambda found: "orders.dlq" if found[1] == "topic" else "1", path)
-        for method, operation in methods.items():
-            yield operation["operationId"], method.upper(), address
+    for name, method, path, _ in described_operations():
+        yield name, method, re.sub(r"\{(\w+)\}", lambda found: "orders.dlq" if found[1] == "topic" else "1", path)
 
 
 def allowed(name: str, method: str) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -9,6 +10,7 @@ from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -27,9 +29,14 @@ from dlqadmin.deadletters.groups.requests import (
     ReasonBody,
 )
 from dlqadmin.deadletters.groups.views import find_group, group_response
-from dlqadmin.deadletters.models import Group, Regrouping
+from dlqadmin.deadletters.models import Group, Regrouping, RegroupingMove
+from dlqadmin.deadletters.models.reach import has_whole_groups
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.problems import ParameterError
 from dlqadmin.teams.models import Team
+from dlqadmin.teams.reach import current_reach
+
+NOT_WHOLE = "A group has dead letters that your teams do not own. It needs somebody who may act on all of them."
 
 
 class GroupActionView(APIView):
@@ -52,6 +59,7 @@ class GroupResolve(GroupActionView):
     def post(self, request: Request, pk: int) -> Response:
         """Resolve the group. If it fails again, it returns as regressed."""
         _check_exists(pk)
+        _check_whole([pk])
         triage.resolve([pk], _actor(request), self.body(request, ReasonBody)["reason"], timezone.now())
         return group_response(request, find_group(pk))
 
@@ -63,6 +71,7 @@ class GroupReopen(GroupActionView):
     def post(self, request: Request, pk: int) -> Response:
         """Open the group again."""
         _check_exists(pk)
+        _check_whole([pk])
         triage.reopen([pk], _actor(request), self.body(request, ReasonBody)["reason"], timezone.now())
         return group_response(request, find_group(pk))
 
@@ -74,6 +83,7 @@ class GroupAssign(GroupActionView):
     def post(self, request: Request, pk: int) -> Response:
         """Assign the group to a user or a team, or to nobody."""
         _check_exists(pk)
+        _check_whole([pk])
         owner = _find_owner(self.body(request, AssignmentBody))
         triage.assign([pk], _actor(request), owner, timezone.now())
         return group_response(request, find_group(pk))
@@ -97,6 +107,7 @@ class GroupSplit(GroupActionView):
     def post(self, request: Request, pk: int) -> Response:
         """Move the chosen fingerprints to a new group, the target in the response."""
         _check_exists(pk)
+        _check_whole([pk])
         body = self.body(request, GroupSplitBody)
         done = merge_and_split.split(pk, body["fingerprints"], _actor(request), body["reason"], timezone.now())
         return Response(details.regrouping(done))
@@ -109,6 +120,7 @@ class GroupsResolve(GroupActionView):
     def post(self, request: Request) -> Response:
         """Resolve the groups that are not resolved yet."""
         body = self.body(request, GroupsReasonBody)
+        _check_whole(body["groups"])
         changed = triage.resolve(body["groups"], _actor(request), body["reason"], timezone.now())
         return Response(ChangedGroups(changed=changed))
 
@@ -120,6 +132,7 @@ class GroupsReopen(GroupActionView):
     def post(self, request: Request) -> Response:
         """Open the groups that are resolved or muted."""
         body = self.body(request, GroupsReasonBody)
+        _check_whole(body["groups"])
         changed = triage.reopen(body["groups"], _actor(request), body["reason"], timezone.now())
         return Response(ChangedGroups(changed=changed))
 
@@ -132,6 +145,7 @@ class GroupsMute(GroupActionView):
         """Mute the groups that are not resolved."""
         body = self.body(request, GroupsMuteBody)
         wanted = triage.MuteConditions(body["until"], body["events"], body["rate"])
+        _check_whole(body["groups"])
         changed = triage.mute(body["groups"], wanted, _actor(request), body["reason"], timezone.now())
         return Response(ChangedGroups(changed=changed))
 
@@ -143,6 +157,7 @@ class GroupsAssign(GroupActionView):
     def post(self, request: Request) -> Response:
         """Assign the groups to a user or a team, or to nobody."""
         body = self.body(request, GroupsAssignmentBody)
+        _check_whole(body["groups"])
         changed = triage.assign(body["groups"], _actor(request), _find_owner(body), timezone.now())
         return Response(ChangedGroups(changed=changed))
 
@@ -154,6 +169,7 @@ class GroupsMerge(GroupActionView):
     def post(self, request: Request) -> Response:
         """Merge the groups into one of them, the target in the response. The merge can be undone."""
         body = self.body(request, GroupsMergeBody)
+        _check_whole([*body["groups"], *([body["into"]] if body["into"] else [])])
         into = body["into"] or merge_and_split.first_seen(body["groups"])
         done = merge_and_split.merge(into, body["groups"], _actor(request), body["reason"], timezone.now())
         return Response(details.regrouping(done))
@@ -167,6 +183,9 @@ class RegroupingUndo(GroupActionView):
         """Move every fingerprint back to its former group."""
         if pk > MAX_ID or not Regrouping.objects.filter(pk=pk).exists():
             raise Http404("There is no merge or split with this id.")
+        moves = RegroupingMove._base_manager.filter(regrouping=pk)  # also those out of reach
+        if not has_whole_groups(group for pair in moves.values_list("from_group", "to_group") for group in pair):
+            raise PermissionDenied(NOT_WHOLE)
         return Response(details.regrouping(merge_and_split.undo(pk, _actor(request), timezone.now())))
 
 
@@ -174,6 +193,20 @@ def _check_exists(pk: int) -> None:
     """Raise Http404 if the group does not exist. A merged group exists; the action then refuses it."""
     if pk > MAX_ID or not Group.objects.filter(pk=pk).exists():
         raise Http404("There is no group with this id.")
+
+
+def _check_whole(groups: Collection[int]) -> None:
+    """Check that the request reaches all dead letters of these groups, because the action changes whole groups.
+
+    Raises ParameterError for a group of which it reaches none.
+    """
+    if not current_reach().is_limited:
+        return
+    there = set(Group.objects.filter(pk__in=groups).values_list("pk", flat=True))
+    if missing := sorted(set(groups) - there):
+        raise ParameterError("groups", f"group {missing[0]} does not exist")
+    if not has_whole_groups(groups):
+        raise PermissionDenied(NOT_WHOLE)
 
 
 def _find_owner(body: dict[str, Any]) -> User | Team | None:

@@ -42,7 +42,7 @@ def detail(group: Group, summary: GroupDocument, filters: Filters) -> GroupDetai
         issues=[issue_document(row) for row in group.issues.order_by("pk")],
         activity=[
             *(ActivityDocument(at=iso(row.at), actor=row.actor, kind=row.kind, text=row.text) for row in activity),
-            ActivityDocument(at=iso(group.first_seen), actor="indexer", kind="first_seen", text="first seen"),
+            ActivityDocument(at=summary.first_seen, actor="indexer", kind="first_seen", text="first seen"),
         ],
     )
 

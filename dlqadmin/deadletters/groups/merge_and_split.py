@@ -15,10 +15,12 @@ from dlqadmin.deadletters.index.group_links import lock_links, time_span
 from dlqadmin.deadletters.index.group_titles import title
 from dlqadmin.deadletters.models import Fingerprint, Group, Regrouping, RegroupingMove
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 MERGE, SPLIT = Regrouping.Kind.MERGE, Regrouping.Kind.SPLIT
 
 
+@reaching(EVERYTHING)  # merged groups have no fingerprints, so no reach has them
 def merge(into: int, others: Collection[int], actor: User, reason: str, now: datetime) -> Regrouping:
     """Merge other groups into one, which keeps its title, status and owner.
 
@@ -57,6 +59,7 @@ def first_seen(groups: Collection[int]) -> int:
     return found or min(groups)
 
 
+@reaching(EVERYTHING)  # merged groups have no fingerprints, so no reach has them
 def split(group: int, fingerprints: Collection[int], actor: User, reason: str, now: datetime) -> Regrouping:
     """Move some fingerprints to a new group, which gets the old group's status and owner.
 
@@ -84,6 +87,7 @@ def split(group: int, fingerprints: Collection[int], actor: User, reason: str, n
     return done
 
 
+@reaching(EVERYTHING)  # merged groups have no fingerprints, so no reach has them
 def undo(pk: int, actor: User, now: datetime) -> Regrouping:
     """Move every fingerprint back to its former group.
 

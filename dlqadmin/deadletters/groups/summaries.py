@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import QuerySet
+from django.db.models import Max, Min, QuerySet
 
 from dlqadmin.deadletters.group_states import HOUR, TABS, GroupState, state
 from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, SparklineDocument, TabCounts
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.models.reach import has_whole_groups
 from dlqadmin.deadletters.search import work_counts
 from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
@@ -26,7 +27,7 @@ from dlqadmin.deadletters.search.queries import WINDOW
 from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.rest.times import iso, iso_or_none
 from dlqadmin.teams.models import TeamRoleName
-from dlqadmin.teams.reach import teams_with_roles
+from dlqadmin.teams.reach import current_reach, teams_with_roles
 
 DAY = timedelta(days=1)
 NOW = timedelta(minutes=5)
@@ -112,6 +113,7 @@ def summarise(found: Mapping[CounterCell, int], now: datetime) -> list[GroupSumm
             row.connectors.append(cell.connector)
         if cell.topic not in row.topics:
             row.topics.append(cell.topic)
+    _limit_times({group: row.group for group, row in rows.items()})
     return list(rows.values())
 
 
@@ -226,7 +228,21 @@ def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:
         recent = _recent_counts({row.pk: row for row in group.fingerprints.all()}, now)
         why = _described(fingerprint) if fingerprint else ("", "", "", "")
         rows = [GroupSummary(group, *why, state(group, now, *recent.get(group.pk, (0, 0))), 0, [], [])]
+        _limit_times({group.pk: group})
     return documents(rows, own, now)[0]
+
+
+def _limit_times(groups: Mapping[int, Group]) -> None:
+    """Set the first and last failure of groups that are partly out of reach to those in reach, to the hour."""
+    if not current_reach().is_limited or has_whole_groups(groups):
+        return
+    rows = CountHour.objects.filter(fingerprint__group__in=list(groups), n__gt=0).order_by()
+    spans = rows.values_list("fingerprint__group").annotate(first=Min("hour"), last=Max("hour"))
+    for pk, first, last in spans:
+        group = groups[pk]
+        # A whole group has its exact times within these hours.
+        group.first_seen = max(group.first_seen, EPOCH + first * HOUR)
+        group.last_seen = min(group.last_seen, EPOCH + (last + 1) * HOUR - MS)
 
 
 def _described(row: Fingerprint) -> tuple[str, str, str, str]:

@@ -8,6 +8,7 @@ from django.db import models
 from dlqadmin.deadletters.models import reach
 from dlqadmin.deadletters.models.groups import Fingerprint
 from dlqadmin.teams.managers import InReach
+from dlqadmin.teams.reach import of_colleagues
 
 
 class FingerprintSource(models.Model):
@@ -168,6 +169,8 @@ class SavedSearch(models.Model):
     query = models.TextField()  # as the query bar shows it
     shared = models.BooleanField(default=False)
     created_at = models.DateTimeField()
+
+    objects = InReach["SavedSearch"].by(lambda reach: of_colleagues(reach, "owner"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="saved_search_name")]

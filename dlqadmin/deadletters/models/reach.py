@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from django.apps import apps
 from django.db.models import Q, QuerySet
 
-from dlqadmin.teams.reach import Reach, remembered
+from dlqadmin.teams.reach import Reach, current_reach, remembered
 
 NO_ROW = Q(pk__in=[])
 
@@ -50,6 +51,14 @@ def fingerprints_in_reach() -> QuerySet[Any]:
 def groups_in_reach() -> QuerySet[Any]:
     """Return the ids of groups with dead letters in reach."""
     return _every("Fingerprint").filter(pk__in=fingerprints_in_reach()).values("group_id")
+
+
+def has_whole_groups(groups: Iterable[int]) -> bool:
+    """Return whether no dead letter of these groups is out of reach."""
+    if not current_reach().is_limited:
+        return True
+    theirs = _every("FingerprintSource").filter(fingerprint__group__in=list(groups))
+    return not theirs.exclude(of_source()).exists()
 
 
 def regroupings_in_reach() -> QuerySet[Any]:

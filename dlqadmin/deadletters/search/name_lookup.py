@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice, takewhile
 
@@ -60,7 +60,9 @@ def failing_origins(start: datetime, end: datetime) -> tuple[list[str], bool]:
         own = list(rows.order_by("origin_topic").values_list("origin_topic", flat=True).distinct()[:MOST_ORIGINS])
         return own, len(own) < MOST_ORIGINS
     found = _origin_topic_page("", MOST_ORIGINS, start, end)
-    return [name for name, newest in found if name and newest], len(found) < MOST_ORIGINS
+    failing = [name for name, newest in found if name and newest]
+    reached = _in_reach(failing, failed_at__gte=start, failed_at__lt=end)
+    return [name for name in failing if name in reached], len(found) < MOST_ORIGINS
 
 
 def _stored_names(field: str) -> Iterable[str]:
@@ -93,10 +95,24 @@ def _origin_topics_from(beginning: str) -> Iterator[str]:
     Each page but the first starts with the last name of the page before it.
     """
     page = [name for name, _ in _origin_topic_page(beginning, PAGE)]
-    yield from page
+    yield from _reached(page)
     while len(page) == PAGE:
         page = [name for name, _ in _origin_topic_page(page[-1], PAGE)]
-        yield from page[1:]
+        yield from _reached(page[1:])
+
+
+def _reached(page: Sequence[str]) -> Iterator[str]:
+    """Yield the names of which the request reaches a dead letter."""
+    reached = _in_reach(page)
+    return (name for name in page if name in reached)
+
+
+def _in_reach(page: Sequence[str], **times: datetime) -> Container[str]:
+    """Return the origin topics of dead letters in reach, of these origin topics, in this time."""
+    if not current_reach().is_limited:
+        return page
+    rows = DeadLetter.objects.filter(origin_topic__in=page, **times).order_by()
+    return set(rows.values_list("origin_topic", flat=True).distinct())
 
 
 def _origin_topics_beginning(beginning: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.models import Disposal, DisposalAct, DisposalKind, Selection
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 INLINE = 5_000  # records that are done while the request waits
 SLICE = 2_000  # records in one transaction
@@ -26,6 +27,7 @@ VERBS = {DisposalKind.DISCARDED: "discard", DisposalKind.PARKED: "park", Disposa
 Rows = Callable[[Selection], QuerySet[DeadLetter]]
 
 
+@reaching(EVERYTHING)  # other teams' running replays of the records count
 def dispose(
     selection: Selection,
     kind: str,
@@ -49,11 +51,13 @@ def dispose(
     return _write(selection, reason, actor, once, now, kind=kind)
 
 
+@reaching(EVERYTHING)  # other teams' running replays of the records count
 def restore(selection: Selection, reason: str, actor: User, once: RequestKey, now: datetime) -> DisposalAct:
     """Store the decision to restore the records of a selection. `go_on` applies it."""
     return _write(selection, reason, actor, once, now)
 
 
+@reaching(EVERYTHING)  # other teams' running replays of the records count
 def undo(act: DisposalAct, actor: User, now: datetime) -> DisposalAct:
     """Store the decision to undo an act, and stop it if it still runs. `go_on` applies the undo.
 

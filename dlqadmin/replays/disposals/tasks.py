@@ -11,6 +11,7 @@ from dlqadmin.jobs import messages, runs
 from dlqadmin.replays.disposals import disposal_jobs
 from dlqadmin.replays.models import DisposalAct
 from dlqadmin.replays.selections import frozen_selections
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 
 def enqueue_disposal(pk: int) -> None:
@@ -25,6 +26,7 @@ def dispose(pk: int, seen: datetime | None = None) -> None:
         enqueue_disposal(pk)
 
 
+@reaching(EVERYTHING)  # as a worker would run it
 def run_now(pk: int, seen: datetime | None) -> bool:
     """Apply a disposal to the next records, in this process. Return whether some are left."""
 

@@ -33,6 +33,7 @@ from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, Selection
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.text import storable
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 SLICE_S = 5.0
 MAX_WHYS = 20
@@ -43,6 +44,7 @@ COUNTS = ("matched", CHANGED, UNTOUCHED, INVALID, "kept")
 Counts = dict[str, Any]
 
 
+@reaching(EVERYTHING)  # the caller has found the selection in reach
 def start(
     found: QuerySet[DeadLetter],
     selection: Selection,
@@ -96,6 +98,7 @@ def go_on(bulk: BulkFix, rows: Rows, clock: Callable[[], datetime], budget_s: fl
     return True
 
 
+@reaching(EVERYTHING)  # the caller has found the selection in reach
 def cancel(bulk: BulkFix, author: User, now: datetime) -> None:
     """Stop a bulk fix. Its drafts stay until it is undone. Raises StateConflict."""
     undo.own(bulk, author, "cancel")
@@ -104,6 +107,7 @@ def cancel(bulk: BulkFix, author: User, now: datetime) -> None:
         record(author, "cancelled", "bulk fix", str(bulk), figures(bulk.counts))
 
 
+@reaching(EVERYTHING)  # the caller has found the selection in reach
 def rename(bulk: BulkFix, author: User, name: str) -> None:
     """Give a bulk fix another name. Raises StateConflict."""
     undo.own(bulk, author, "rename")

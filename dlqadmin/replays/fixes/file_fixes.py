@@ -33,6 +33,7 @@ from dlqadmin.replays.record_documents import place_document
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.teams.reach import EVERYTHING, reaching
 from engine.record.record import Headers
 from engine.record.replay import PREFIX
 
@@ -146,6 +147,7 @@ def edits(found: Mapping[int, tuple[int, Line]]) -> dict[int, Outgoing]:
     return made
 
 
+@reaching(EVERYTHING)  # the caller has frozen the records in reach
 def take(
     found: Mapping[int, tuple[int, Line]],
     made: Mapping[int, Outgoing],

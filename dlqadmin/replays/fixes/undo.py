@@ -20,10 +20,12 @@ from dlqadmin.replays.batches import PARAMETERS
 from dlqadmin.replays.fixes.draft_storage import CONTENT
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, ReplacedDraft
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 INLINE_S = 1.0  # how long the request works on it before a worker continues
 
 
+@reaching(EVERYTHING)  # as a worker would run it
 def undo(bulk: BulkFix, author: User, now: datetime) -> None:
     """Mark the bulk fix as being undone. `go_on` does the work. Raises StateConflict.
 
@@ -38,6 +40,7 @@ def undo(bulk: BulkFix, author: User, now: datetime) -> None:
         record(author, "undid", "bulk fix", str(bulk), detail)
 
 
+@reaching(EVERYTHING)  # as a worker would run it
 def go_on(bulk: BulkFix, clock: Callable[[], datetime], ends: float) -> bool:
     """Take drafts back until the time `ends`, at least one slice. Return whether there is more."""
     while _slice(bulk, clock()):

@@ -17,6 +17,7 @@ from dlqadmin.replays.jobs.requests import RateBody, RunBody, UnfinishedBody
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ReplayStatus, Selection
 from dlqadmin.replays.plans.run_check import refusal
+from dlqadmin.replays.plans.target_reach import check_target
 from dlqadmin.replays.requests import MaybeWhyBody, actor, checked
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.rest.documents import extend
@@ -40,6 +41,7 @@ class ReplayRun(ReplayAct):
         Refused if the plan has another digest by now, or has a check with the level "stop".
         """
         body, replay = checked(RunBody, request), replay_of(pk)
+        check_target(replay.selection, replay.target_topic, replay.target_cluster)
         if replay.status == ReplayStatus.PLANNED and not replay.plan.get("runnable"):
             stops = [row["title"] for row in replay.plan.get("checks", []) if row["level"] == "stop"]
             raise StateConflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")

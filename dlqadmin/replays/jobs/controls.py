@@ -25,12 +25,14 @@ from dlqadmin.replays.sending import canary, cancellation, queueing
 from dlqadmin.replays.sending.tasks import enqueue
 from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import counted
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 CHANGED = "The plan changed since you opened it. Read it again."
 SETTLE_S = 1.0  # how long a response waits for the open chunk
 LOOK_S = 0.05
 
 
+@reaching(EVERYTHING)  # other teams' claims of the same lineages count
 def run(
     replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime, *, resolve_groups: bool = False
 ) -> str:
@@ -70,6 +72,7 @@ def run(
     return f"sending {counted(planned, 'record')}"
 
 
+@reaching(EVERYTHING)  # other teams' claims of the same lineages count
 def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], None] = time.sleep) -> str:
     """Stop after the open chunk. Raises StateConflict if the replay does not run."""
     with transaction.atomic():
@@ -80,6 +83,7 @@ def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], No
     return said
 
 
+@reaching(EVERYTHING)  # other teams' claims of the same lineages count
 def resume(replay: Replay, actor: User, now: datetime, reason: str = "") -> str:
     """Continue a paused replay.
 
@@ -102,6 +106,7 @@ def resume(replay: Replay, actor: User, now: datetime, reason: str = "") -> str:
     return said
 
 
+@reaching(EVERYTHING)  # other teams' claims of the same lineages count
 def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callable[[float], None] = time.sleep) -> str:
     """Stop sending for good. Sent records stay in Kafka. Raises StateConflict if there is nothing to stop.
 
@@ -124,6 +129,7 @@ def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callab
     return said
 
 
+@reaching(EVERYTHING)  # other teams' claims of the same lineages count
 def remove(replay: Replay, actor: User) -> None:
     """Delete a replay that was never run, with its plan. Its selection stays.
 
@@ -137,6 +143,7 @@ def remove(replay: Replay, actor: User) -> None:
         Replay.objects.filter(pk=replay.pk).delete()
 
 
+@reaching(EVERYTHING)  # other teams' claims of the same lineages count
 def set_rate(replay: Replay, actor: User, rate: int, now: datetime) -> str:
     """Set the rate in records per second, 0 for no limit.
 

@@ -22,6 +22,7 @@ from dlqadmin.replays.models import Fix, ItemState, ReplayItem, ReplayStatus
 from dlqadmin.replays.plans.lineage import roots
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso
+from dlqadmin.teams.reach import current_reach
 
 WORDS = {
     ItemState.PASSED: "Passed",
@@ -91,5 +92,7 @@ def _lineage(items: Iterable[ReplayItem], row: DeadLetter) -> list[LineageEntry]
         letters[item.dead_letter_id] = item.dead_letter
         if item.refailure is not None:
             letters[item.refailure.pk] = item.refailure
-    ordered = sorted(letters.values(), key=lambda letter: (letter.failed_at, letter.pk))
+    reach = current_reach()  # a record can fail again in a dead letter topic of another team
+    seen = [one for one in letters.values() if reach.has_source(one.topic, one.connector, one.cluster)]
+    ordered = sorted(seen, key=lambda letter: (letter.failed_at, letter.pk))
     return [LineageEntry(dead_letter=one.pk, at=iso(one.failed_at), text=f"{one}: {one.message}") for one in ordered]

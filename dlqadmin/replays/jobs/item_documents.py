@@ -13,6 +13,7 @@ from dlqadmin.replays.outcomes.waiting_partitions import GROUP
 from dlqadmin.replays.record_documents import LetterDocument, PlaceDocument, letter_document, place_document
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
+from dlqadmin.teams.reach import current_reach
 
 KnownBy = Literal["proven", "observed", ""]  # by a report or a dead letter, or from offsets
 WORDS: tuple[KnownBy, ...] = ("proven", "observed")
@@ -128,6 +129,8 @@ def item_document(item: ReplayItem, reader: PayloadReader) -> ItemDocument:
     The digest of the sent message is released to payload readers only. Others could use it to guess a short value.
     """
     row, again = item.dead_letter, item.refailure
+    if again is not None and not current_reach().has_source(again.topic, again.connector, again.cluster):
+        again = None  # it failed again in a dead letter topic of another team
     return ItemDocument(
         ordinal=item.ordinal,
         dead_letter=letter_document(row, reader),

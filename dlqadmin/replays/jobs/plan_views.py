@@ -15,6 +15,7 @@ from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ReplayStatus
 from dlqadmin.replays.plans import approvals, planner, tasks
 from dlqadmin.replays.plans.requests import ApproveBody, AskBody, OptionsBody
+from dlqadmin.replays.plans.target_reach import check_target
 from dlqadmin.replays.requests import WhyBody, actor, checked
 from dlqadmin.rest.documents import extend
 
@@ -34,6 +35,7 @@ class ReplayPlan(APIView):
         form = OptionsBody(data=request.data)
         form.is_valid(raise_exception=True)
         options = form.options(planner.options_of(replay))
+        check_target(replay.selection, options.target_topic, options.target_cluster)
         again = planner.check_again(replay, options, who, timezone.now())
         if again.status == ReplayStatus.PLANNING:
             tasks.enqueue(again.pk, who.pk)
@@ -61,8 +63,9 @@ class ReplayApprove(APIView):
     @extend_schema(operation_id="replays_approve", request=ApproveBody, responses=ReplaySaid)
     def post(self, request: Request, pk: int) -> Response:
         """Approve the plan with this digest, which somebody else asked for."""
-        body = checked(ApproveBody, request)
-        said = approvals.approve(replay_of(pk), actor(request), body["reason"], body["plan_digest"], timezone.now())
+        body, replay = checked(ApproveBody, request), replay_of(pk)
+        check_target(replay.selection, replay.target_topic, replay.target_cluster)
+        said = approvals.approve(replay, actor(request), body["reason"], body["plan_digest"], timezone.now())
         return _answer(pk, said)
 
 

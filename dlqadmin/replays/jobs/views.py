@@ -26,6 +26,7 @@ from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans import planner, tasks
 from dlqadmin.replays.plans.requests import ReplayBody
+from dlqadmin.replays.plans.target_reach import check_target
 from dlqadmin.replays.requests import actor
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
@@ -85,8 +86,10 @@ class ReplayList(APIView):
         chosen = Selection.objects.filter(pk=body["selection"]).first()
         if chosen is None:
             raise ParameterError("selection", "does not exist")
+        options = form.options()
+        check_target(chosen, options.target_topic, options.target_cluster)
         try:
-            made = planner.create(chosen, form.options(), body["title"], who, asked, now)
+            made = planner.create(chosen, options, body["title"], who, asked, now)
         except IntegrityError:
             if known := made_by(Replay, asked):  # two equal requests at the same time
                 return _answer(known)

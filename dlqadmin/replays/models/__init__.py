@@ -21,11 +21,12 @@ from dlqadmin.replays.models.items import (
 )
 from dlqadmin.replays.models.outcomes import GroupSeen, IndexGoal, OutcomeReport, WatchPosition
 from dlqadmin.replays.models.replays import Chunk, ChunkState, OrderGuard, Replay, ReplayEvent, ReplayStatus
-from dlqadmin.replays.models.selections import Selection
+from dlqadmin.replays.models.selections import Selection, SelectionSource
 
 __all__ = [
     "BulkFix", "BulkFixKind", "BulkFixStatus", "Chunk", "ChunkState", "Disposal", "DisposalAct", "DisposalKind",
     "Fix", "FixProgram", "GroupSeen", "IndexGoal", "ItemCount", "ItemOutcome", "ItemPayload", "ItemState",
     "LedgerEntry", "OrderGuard", "OutcomeReport", "Rehearsal", "ReplacedDraft", "Replay", "ReplayEvent", "ReplayItem",
-    "ReplaySecond", "ReplayStatus", "Selection", "WatchPosition",
+    "ReplaySecond", "ReplayStatus", "Selection", "SelectionSource",
+    "WatchPosition",
 ]  # fmt: skip

@@ -6,8 +6,11 @@ from django.conf import settings
 from django.db import models
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models.reach import of_source
 from dlqadmin.jobs.models import Job
+from dlqadmin.replays.models.reach import of_selection
 from dlqadmin.replays.models.selections import Selection
+from dlqadmin.teams.managers import InReach
 
 
 class DisposalKind(models.TextChoices):
@@ -48,6 +51,8 @@ class DisposalAct(Job):
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
+    objects = InReach["DisposalAct"].by(of_selection("selection_id"))
+
     def __str__(self) -> str:
         return f"D-{self.pk}"
 
@@ -64,6 +69,8 @@ class Disposal(models.Model):
     reason = models.TextField()
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     at = models.DateTimeField()
+
+    objects = InReach["Disposal"].by(lambda _: of_source("dead_letter__"))
 
     class Meta:
         indexes = [models.Index(fields=["kind", "-at"], name="disposal_time")]

@@ -6,8 +6,12 @@ from django.conf import settings
 from django.db import models
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models.reach import of_source
 from dlqadmin.jobs.models import Job
+from dlqadmin.replays.models.reach import of_selection
 from dlqadmin.replays.models.selections import Selection
+from dlqadmin.teams.managers import InReach
+from dlqadmin.teams.reach import Reach, of_colleagues
 
 MAX_NAME = 100
 
@@ -65,8 +69,15 @@ class BulkFix(Job):
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
+    objects = InReach["BulkFix"].by(of_selection("selection_id"))
+
     def __str__(self) -> str:
         return f"B-{self.pk}"
+
+
+def _of_programs(reach: Reach) -> models.Q:
+    """Return the condition of programs in reach: versions by their selection, templates by their author's teams."""
+    return (models.Q(selection=None) & of_colleagues(reach, "author")) | of_selection("selection_id")(reach)
 
 
 class FixProgram(models.Model):
@@ -86,6 +97,8 @@ class FixProgram(models.Model):
     is_shared = models.BooleanField(default=False)
     counts = models.JSONField(default=dict)
     created_at = models.DateTimeField()
+
+    objects = InReach["FixProgram"].by(_of_programs)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["author", "name"], name="fix_template_once")]
@@ -108,6 +121,8 @@ class Fix(models.Model):
     bulk = models.ForeignKey(BulkFix, null=True, on_delete=models.SET_NULL, related_name="drafts")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
+
+    objects = InReach["Fix"].by(lambda _: of_source("dead_letter__"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["dead_letter", "author"], name="fix_once_each")]
@@ -134,6 +149,8 @@ class ReplacedDraft(models.Model):
     bulk = models.ForeignKey(BulkFix, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
+
+    objects = InReach["ReplacedDraft"].by(lambda _: of_source("fix__dead_letter__"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["by", "fix"], name="replaced_once_each")]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from django.db import models
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays.models.reach import of_selection
 from dlqadmin.replays.models.replays import Replay
+from dlqadmin.teams.managers import InReach
 
 
 class ItemState(models.TextChoices):
@@ -53,6 +55,8 @@ class ReplayItem(models.Model):
     )
     history = models.JSONField(default=list)  # earlier outcomes: {"at", "state", "reason", "evidence"}
 
+    objects = InReach["ReplayItem"].by(of_selection("replay__selection_id"))
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["replay", "ordinal"], name="replay_item_once")]
         indexes = [
@@ -87,6 +91,8 @@ class ItemPayload(models.Model):
     value = models.BinaryField(null=True)
     headers = models.BinaryField()
     digest = models.CharField(max_length=64)
+
+    objects = InReach["ItemPayload"].by(of_selection("item__replay__selection_id"))
 
     def __str__(self) -> str:
         return f"payload of {self.item_id}"
@@ -124,6 +130,8 @@ class ItemOutcome(models.Model):
     state_at = models.DateTimeField()
     history = models.JSONField(default=list)  # as an item's history
 
+    objects = InReach["ItemOutcome"].by(of_selection("item__replay__selection_id"))
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["item", "group"], name="item_outcome_once")]
 
@@ -144,6 +152,8 @@ class ItemCount(models.Model):
     edited = models.BooleanField(default=False)
     n = models.IntegerField(default=0)
 
+    objects = InReach["ItemCount"].by(of_selection("replay__selection_id"))
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["replay", "state", "reason", "watched", "edited"], name="item_count_once")
@@ -160,6 +170,8 @@ class ReplaySecond(models.Model):
     at = models.DateTimeField()
     sent = models.IntegerField(default=0, db_default=0)
     settled = models.IntegerField(default=0, db_default=0)
+
+    objects = InReach["ReplaySecond"].by(of_selection("replay__selection_id"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["replay", "at"], name="replay_second_once")]

@@ -8,7 +8,9 @@ from django.conf import settings
 from django.db import models
 
 from dlqadmin.jobs.models import Job
+from dlqadmin.replays.models.reach import of_selection
 from dlqadmin.replays.models.selections import Selection
+from dlqadmin.teams.managers import InReach
 
 
 class ReplayStatus(models.TextChoices):
@@ -99,6 +101,8 @@ class Replay(Job):
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
+    objects = InReach["Replay"].by(of_selection("selection_id"))
+
     class Meta:
         indexes = [models.Index(fields=["status"], name="replay_status")]
 
@@ -119,6 +123,8 @@ class ReplayEvent(models.Model):
     actor = models.CharField(max_length=150)
     kind = models.CharField(max_length=20)
     text = models.TextField()
+
+    objects = InReach["ReplayEvent"].by(of_selection("replay__selection_id"))
 
     class Meta:
         indexes = [models.Index(fields=["replay", "-id"], name="replay_event_time")]
@@ -155,6 +161,8 @@ class Chunk(models.Model):
     state = models.CharField(max_length=10, choices=ChunkState, default=ChunkState.OPEN)
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InReach["Chunk"].by(of_selection("replay__selection_id"))
 
     class Meta:
         indexes = [models.Index(fields=["replay", "state"], name="chunk_state")]

@@ -17,6 +17,7 @@ from dlqadmin.replays.models import ItemCount, ItemState, Replay, ReplayStatus
 from dlqadmin.replays.plans.documents import ApprovalDocument
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso_or_none
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 
 def needed(to_send: int, elsewhere: int, people: Iterable[User | None], now: datetime, besides: int = 0) -> list[str]:
@@ -49,6 +50,7 @@ def reasons(replay: Replay, now: datetime, runner: User | None = None) -> list[s
     return needed(to_send, elsewhere, [one for one in people if one is not None] or [None], now, replay.pk)
 
 
+@reaching(EVERYTHING)  # all that the person sent alone counts, for every team
 def refusal(replay: Replay, runner: User, now: datetime) -> str | None:
     """Return why `runner` can't run the plan without approval, as a sentence. None if they can."""
     if approved(replay) or not (why := reasons(replay, now, runner)):

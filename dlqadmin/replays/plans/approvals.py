@@ -19,6 +19,7 @@ from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.replays.plans.approval_rules import approved, barred
 from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import counted
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 
 class WaitingApproval(NamedTuple):
@@ -48,6 +49,7 @@ def waiting() -> list[WaitingApproval]:
     ]
 
 
+@reaching(EVERYTHING)  # the caller has found the replay in reach
 def ask(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime) -> str:
     """Ask for approval of the plan with this digest.
 
@@ -65,6 +67,7 @@ def ask(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetim
     return "asked for approval"
 
 
+@reaching(EVERYTHING)  # the caller has found the replay in reach
 def approve(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime) -> str:
     """Approve the plan that somebody else asked for.
 
@@ -79,6 +82,7 @@ def approve(replay: Replay, actor: User, reason: str, plan_digest: str, now: dat
     return "approved"
 
 
+@reaching(EVERYTHING)  # the caller has found the replay in reach
 def reject(replay: Replay, actor: User, reason: str, now: datetime) -> str:
     """Reject a request for approval, or withdraw an approval.
 

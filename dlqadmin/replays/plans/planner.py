@@ -27,6 +27,7 @@ from dlqadmin.replays.plans.plan_builder import FAR, Work
 from dlqadmin.replays.plans.selection_reader import SLICE
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.teams.reach import EVERYTHING, reaching
 
 __all__ = ["INLINE", "PLANS", "Options", "check_again", "create", "go_on", "options_of"]
 
@@ -35,6 +36,7 @@ FAILED = "plan_failed"
 KEPT = ("plan", "planned_at", "planned_count", "status", "claim_token", "heartbeat", "authors", "mapped_headers")
 
 
+@reaching(EVERYTHING)  # other teams' replays and newer records count in the checks
 def create(
     selection: Selection,
     options: Options,
@@ -60,6 +62,7 @@ def create(
     return _plan(made, options, actor, now, cluster or Own())
 
 
+@reaching(EVERYTHING)  # other teams' replays and newer records count in the checks
 def check_again(
     replay: Replay, options: Options, actor: User, now: datetime, cluster: SourceClusterQueries | None = None
 ) -> Replay:

@@ -25,6 +25,7 @@ from dlqadmin.replays.requests import actor
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.reach import current_reach
 
 LOST = timedelta(seconds=90)
 NOBODY = "No worker ran the rehearsal, or its worker stopped. Rehearse again."
@@ -56,12 +57,23 @@ class RehearsalRecord(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return a rehearsal to its author, with results if it is done."""
         found = Rehearsal.objects.filter(pk=pk, author=actor(request)).first() if pk <= MAX_ID else None
-        if found is None:
+        if found is None or not _is_in_reach(found):
             raise Http404("You have no rehearsal with this id.")
         reader = reader_of(request.user)
         if found.done_at is not None:
             reader.note("rehearsal", str(found), {"what": "records after each stage"}, records=len(found.result))
         return Response(_document(found, reader))
+
+
+def _is_in_reach(found: Rehearsal) -> bool:
+    """Return whether its records are still in reach. A person may have lost a role since."""
+    if not current_reach().is_limited:
+        return True
+    try:
+        _check(found.wanted)
+    except ParameterError:
+        return False
+    return True
 
 
 def _check(wanted: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ from dlqadmin.deadletters.search.filters import (
     freeze_groups,
     parse_filters,
 )
-from dlqadmin.replays.models import Replay, Selection
+from dlqadmin.replays.models import Replay, Selection, SelectionSource
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
@@ -204,6 +204,7 @@ def _freeze(
         raise ParameterError(parameter, "matches no dead letter")
     if found.count > MAX_RECORDS:
         raise ParameterError(parameter, f"matches more than {MAX_RECORDS:,} records, the limit for one replay")
+    sources = _sources(filters, watermark)
     with transaction.atomic():
         selection = Selection.objects.create(
             created_by=actor,
@@ -217,6 +218,7 @@ def _freeze(
             idempotency_key=once.key,
             request_digest=once.digest,
         )
+        SelectionSource.objects.bulk_create(SelectionSource(selection=selection, **source) for source in sources)
         detail: dict[str, Any] = {"count": found.count, "digest": found.digest, "watermark": watermark, "at": iso(now)}
         if query:
             detail["filter"] = query.removeprefix("?")
@@ -224,6 +226,12 @@ def _freeze(
             detail["continues"] = str(continues)
         record(actor, "froze", "selection", str(selection), detail)
     return selection
+
+
+def _sources(filters: Mapping[str, Any], watermark: int) -> list[Any]:
+    """Return the columns `cluster`, `topic` and `connector` of the matching dead letters, each combination once."""
+    found = _matching(filters).filter(pk__lte=watermark).order_by()
+    return list(found.values("cluster", "topic", "connector").distinct())
 
 
 def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:

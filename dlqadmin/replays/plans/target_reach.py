@@ -1,0 +1,28 @@
+"""Whether a person may write to the target of a replay."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from rest_framework.exceptions import PermissionDenied
+
+from dlqadmin.replays.models import Selection
+from dlqadmin.replays.selections import frozen_selections
+from dlqadmin.teams.reach import current_reach
+
+
+def check_target(selection: Selection, topic: str, cluster: str) -> None:
+    """Raise PermissionDenied if the request does not reach the target, unless it is each record's own origin.
+
+    An empty topic is each record's origin topic. An empty cluster is the cluster of the dead letters.
+    """
+    reach = current_reach()
+    if not reach.is_limited or not (topic or cluster):
+        return
+    rows = frozen_selections.rows(selection).order_by()
+    is_elsewhere = cluster not in ("", settings.CLUSTER)
+    if topic and not is_elsewhere and not rows.exclude(origin_topic=topic).exists():
+        return
+    names = [topic] if topic else rows.values_list("origin_topic", flat=True).distinct() if is_elsewhere else ()
+    for name in names:
+        if not reach.has_topic(name, cluster or settings.CLUSTER):
+            raise PermissionDenied(f"Your teams do not own the target topic {name}, so you may not replay to it.")

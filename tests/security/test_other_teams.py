@@ -1,0 +1,356 @@
+"""People with all roles in one team neither see nor change anything of another team, at no operation of the API.
+
+The operations come from the OpenAPI description, so that a new one is tried at once. Everything of the other team
+holds a text. Names that the requests ask for hold another text, because an answer may repeat its question.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import models, transaction
+from django.utils import timezone
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from dlqadmin.audit.entries import record
+from dlqadmin.connectors.models import EngineAnswer
+from dlqadmin.deadletters.index.word_index import write_queued_words
+from dlqadmin.deadletters.models import (
+    DeadLetter,
+    Fingerprint,
+    IndexPosition,
+    MappingVersion,
+    Regrouping,
+    Reread,
+    TopicRule,
+)
+from dlqadmin.exports.tasks import write_exports
+from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
+from dlqadmin.overview.models import Dismissal
+from dlqadmin.replays.fixes.bulk_fixes import fresh_counts
+from dlqadmin.replays.models import (
+    BulkFix,
+    ItemOutcome,
+    ItemPayload,
+    Rehearsal,
+    Replay,
+    ReplayItem,
+)
+from dlqadmin.teams.models import TeamRoleName
+from engine.record.record import RawRecord
+from tests.dlqadmin.conftest import alone, member, signed_in, team  # noqa: F401 (every test uses `alone`)
+from tests.dlqadmin.deadletters.letters import index, letter
+from tests.dlqadmin.exports.reading import body as streamed
+from tests.security.operations import bodies, operations
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+CANARY = "zq9canary"
+ASKED = "zq9asked"  # in the names of the other team that requests ask for
+TOPIC, CONNECTOR, MAPPING = f"{ASKED}.orders.dlq", f"{ASKED}-sink", f"{ASKED}-mapping"
+OWN_TOPIC, OWN_CONNECTOR = "mine.orders.dlq", "mine-sink"
+API = "/api/v1"
+EVENTS = {"live_events", "replays_events"}  # never end; tests of their own follow
+ALL_ROLES = tuple(TeamRoleName)
+# Operations of packages that do not know teams yet.
+NOT_YET = {
+    *("dialects_list", "dismissals_destroy", "dismissals_list", "mappings_retrieve"),
+    *("metrics_attention", "metrics_balance"),
+}
+World = Mapping[str, Any]
+Rows = Mapping[Any, Mapping[Any, Mapping[str, Any]]]  # by model and key
+
+
+@pytest.fixture
+def theirs(db: None, settings: Settings, tmp_path: Path) -> World:
+    """What the other team has: the values of path parameters and of members of bodies, by name."""
+    settings.EXPORTS_DIR = tmp_path / "exports"
+    other = team(f"{CANARY} team", [f"{CANARY}*", f"{ASKED}*"], [f"{CANARY}*", f"{ASKED}*"])
+    ben = member(f"{CANARY}-ben", {other: ALL_ROLES})
+    index([_letter(n, TOPIC, CONNECTOR) for n in range(4)], timezone.now())
+    index([_letter(n, TOPIC, CONNECTOR, CANARY + " two") for n in range(4, 6)], timezone.now())
+    index([_letter(n, f"{CANARY}.more.dlq", f"{CANARY}-sink") for n in range(3)], timezone.now())
+    write_queued_words()
+    made = _made(signed_in(ben), ben)
+    _stored(ben)
+    return {**made, "ben": ben}
+
+
+@pytest.fixture
+def before(theirs: World) -> Rows:
+    """All rows of the other team: there are no others yet."""
+    return _rows()
+
+
+@pytest.fixture
+def ann(before: Rows) -> APIClient:
+    """A person with all roles in her own team, which has dead letters too."""
+    mine = team("mine", ["mine.*"], ["mine-*"])
+    client = signed_in(member("ann", {mine: ALL_ROLES}))
+    found = [letter(n, topic=OWN_TOPIC, connector=OWN_CONNECTOR, at_ms=_now_ms()) for n in range(3)]
+    index(found, timezone.now())
+    return client
+
+
+def test_no_operation_shows_what_another_team_has(ann: APIClient, theirs: World) -> None:
+    shown = set()
+    for name, address, asks in _reads(theirs):
+        cache.clear()
+        body = _asked(ann, "GET", address, None)
+        if CANARY.encode() in body or (not asks and ASKED.encode() in body):
+            shown.add(name)
+    assert shown - NOT_YET == set()
+
+
+def test_no_operation_changes_what_another_team_has(ann: APIClient, theirs: World, before: Rows) -> None:
+    changed, shown, there = set(), set(), _rows()
+    for name, method, address, body in _writes(theirs):
+        with transaction.atomic():
+            answer = _asked(ann, method, address, body)
+            after = _rows()
+            transaction.set_rollback(True)
+        if CANARY.encode() in answer:
+            shown.add(name)
+        changed |= {f"{name}: {model.__name__}" for model in _touched(before, there, after)}
+    assert {one for one in changed if one.split(":")[0] not in NOT_YET} == set()
+    assert shown - NOT_YET == set()
+
+
+def test_its_own_people_see_it_at_most_operations(theirs: World) -> None:
+    client, shown, asked = signed_in(theirs["ben"]), set(), set()
+    for name, address, _ in _reads(theirs):
+        cache.clear()
+        asked.add(name)
+        body = _asked(client, "GET", address, None)
+        if CANARY.encode() in body or ASKED.encode() in body:
+            shown.add(name)
+    assert asked - shown == NOTHING_OF_TEAMS
+
+
+# Reads that show nothing of a team's, even to its people.
+NOTHING_OF_TEAMS = {
+    *("alive_retrieve", "tokens_list", "registries_list", "audit_export"),
+    # Numbers, times and ids.
+    *("dead_letters_at", "dead_letters_fields", "dead_letters_histogram", "dead_letters_retention"),
+    *("groups_retention", "metrics_connector", "metrics_open_work"),
+    *("replays_resolvable", "replays_series", "replays_unfinished"),
+    # The team has no drafts, and no engine or Kafka answers.
+    *(
+        "connector_plugins_list",
+        "connectors_list",
+        "fixes_list",
+        "fixes_suggestions",
+        "selections_programs",
+        "topics_list",
+    ),
+}
+
+
+def _letter(offset: int, topic: str, connector: str, message: str = CANARY) -> RawRecord:
+    made = letter(
+        offset, topic=topic, connector=connector, at_ms=_now_ms(), message=f"{message} is missing",
+        exception=f"{CANARY}.Error", stage="VALUE_CONVERTER", key=f"{CANARY}-{offset}".encode(),
+        value=json.dumps({CANARY: CANARY}).encode(), headers=((CANARY, CANARY.encode()),),
+    )  # fmt: skip
+    origin = f"{CANARY}.origin".encode()
+    headers = tuple((name, origin if value == b"usgs.earthquakes" else value) for name, value in made.headers)
+    return RawRecord(made.topic, 0, offset, made.timestamp, made.timestamp_type, made.key, made.value, headers)
+
+
+def _made(client: APIClient, ben: User) -> dict[str, Any]:
+    """Make what the API can make."""
+
+    def post(path: str, body: Any) -> Any:
+        answer = client.post(f"{API}/{path}", body)
+        assert answer.status_code in (200, 201, 202), (path, answer.content)
+        return answer.json()
+
+    ids = list(DeadLetter.objects.filter(topic=TOPIC).order_by("pk").values_list("pk", flat=True))
+    groups = sorted(set(Fingerprint.objects.values_list("group", flat=True)))
+    chosen = post("selections", {"ids": ids[:2]})["id"]
+    replay = post("replays", {"selection": chosen, "title": CANARY})["id"]
+    act = post("disposals", {"selection": chosen, "kind": "park", "reason": CANARY})["id"]
+    export = post("exports", {"format": "ndjson", "filter": f"topic={TOPIC}&q={CANARY}"})["id"]
+    write_exports()
+    saved = post("saved-searches", {"name": CANARY, "query": f"topic:{TOPIC}", "shared": True})["id"]
+    template = post(
+        "fix-templates", {"name": CANARY, "kind": "jq", "program": f'.{CANARY} = "{CANARY}"', "shared": True}
+    )
+    post(f"groups/{groups[0]}/notes", {"text": CANARY})
+    post("groups/merge", {"groups": groups, "into": groups[0], "reason": CANARY})
+    fix = client.put(f"{API}/dead-letters/{ids[0]}/fix", {"key": {"text": CANARY}}, format="json")
+    assert fix.status_code in (200, 400), fix.content
+    return {
+        "ids": ids, "dead_letters": ids, "source": ids[0], "groups": groups, "into": groups[0],
+        "fingerprints": list(Fingerprint.objects.values_list("pk", flat=True))[:1], "selection": chosen,
+        "replay": replay, "disposal": act, "export": export, "saved": saved, "template": template["id"],
+        "filter": f"topic={TOPIC}", "target_topic": TOPIC, "topic": TOPIC, "connector": CONNECTOR,
+        "username": ben.get_username(), "plan_digest": Replay.objects.get(pk=replay).plan["digest"],
+        "regrouping": Regrouping.objects.get().pk,
+    }  # fmt: skip
+
+
+def _stored(ben: User) -> None:
+    """Store what workers, the indexer and the engine would."""
+    now = timezone.now()
+    item, letter_id = ReplayItem.objects.order_by("pk")[0], DeadLetter.objects.order_by("pk")[0].pk
+    ReplayItem.objects.update(state="failed_again", sent_partition=0, sent_offset=1, evidence=CANARY)
+    ItemOutcome.objects.create(item=item, group=CANARY, state="sent", state_at=now, evidence=CANARY)
+    ItemPayload.objects.create(item=item, key=CANARY.encode(), headers=b"", digest="")
+    bulk = BulkFix.objects.create(
+        selection_id=item.replay.selection_id, author=ben, name=CANARY, kind="jq", program=f".{CANARY}", status="done",
+        created_at=now, heartbeat=now, done_at=now, trouble=CANARY,
+        counts={**fresh_counts(replace=False), "why": [{"text": CANARY, "count": 1, "dead_letter": letter_id}]},
+    )  # fmt: skip
+    Rehearsal.objects.create(
+        author=ben, wanted={"dead_letters": [letter_id]}, result=[], trouble=CANARY, created_at=now, done_at=now
+    )
+    record(ben, "made drafts", "bulk fix", str(bulk), {"why": [CANARY]})
+    record(ben, "pause", "connector", CONNECTOR, {"cluster": "local", "reason": CANARY})
+    record(ben, "reread topic", "topic", TOPIC, {"cluster": "local", "reason": CANARY})
+    Dismissal.objects.create(
+        finding=f"{ASKED}-finding", kind="connector", title=CANARY, reason=CANARY, user=ben, actor=ben.get_username(),
+        at=now, until=now + timedelta(days=1), count=1,
+    )  # fmt: skip
+    MappingVersion.objects.create(
+        cluster="local", name=MAPPING, version=1, document={"topics": [TOPIC], "name": MAPPING, "facts": {}},
+        is_active=False, actor=CANARY, reason=CANARY, at=now,
+    )  # fmt: skip
+    for topic in (TOPIC, f"{CANARY}.more.dlq"):
+        IndexPosition.objects.update_or_create(
+            cluster="local", topic=topic, partition=0, defaults={"position": 3, "end_offset": 9, "updated_at": now}
+        )
+        Reread.objects.create(cluster="local", topic=topic, actor=CANARY, created_at=now, total=9)
+    TopicRule.objects.create(
+        cluster="local", topic=f"{CANARY}.more.dlq", is_excluded=True, actor=CANARY, reason=CANARY, at=now
+    )
+    for connector in (CONNECTOR, f"{CANARY}-sink"):
+        TaskSnapshot.objects.create(
+            connector=connector, task=0, state="FAILED", worker_id=CANARY, reported_at=now,
+            metrics={"records-consumed": 5}, status={"trace": CANARY},
+        )  # fmt: skip
+        TaskMinute.objects.create(
+            connector=connector, task=0, minute=now.replace(second=0, microsecond=0), metrics={"records-consumed": 5}
+        )
+    EngineAnswer.objects.create(
+        cluster="local", software="engine", body={CONNECTOR: {"info": {"name": CONNECTOR}, "trace": CANARY}}, at=now
+    )
+
+
+def _reads(theirs: World) -> Iterator[tuple[str, str, bool]]:
+    """Yield the name and address of each read, and whether the address asks for names of the other team."""
+    plain = {"from": "now-1d", "to": "now"}
+    for name, method, path, operation in operations():
+        if method != "GET" or name in EVENTS:
+            continue
+        taken = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
+        # Of these, some are required, and none shows what it names.
+        base = {**plain, **{one: value for one, value in _forms(theirs).items() if one in taken}}
+        by_name = {one: value for one, value in (("topic", TOPIC), ("connector", CONNECTOR)) if one in taken}
+        for address in _addresses(path, theirs):
+            yield name, f"{address}?{urlencode(base)}", ASKED in address
+            for one, value in by_name.items():
+                yield name, f"{address}?{urlencode({**base, one: value})}", True
+            if "q" in taken:
+                for text in (
+                    f"topic:{TOPIC}",
+                    f"-topic:{OWN_TOPIC}",
+                    "topic:",
+                    "origin_topic:",
+                    "group:",
+                    "exception:",
+                ):
+                    yield name, f"{address}?{urlencode({**base, 'q': text, 'at': len(text)})}", True
+
+
+def _forms(theirs: World) -> dict[str, Any]:
+    return {"selection": theirs["selection"], "part": "value", "form": "json", "text": ""}
+
+
+def _writes(theirs: World) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield the name, method, address and a body of each write, the end of the session last."""
+    for name, method, path, operation in sorted(operations(), key=lambda row: row[0] == "session_destroy"):
+        if method == "GET":
+            continue
+        for address in _addresses(path, theirs):
+            for body in bodies(operation, {**theirs, "format": "ndjson", "reason": "a reason", "kind": _kind(name)}):
+                yield name, method, address, body
+
+
+def _kind(name: str) -> str:
+    return "discard" if name == "disposals_create" else "jq"
+
+
+def _addresses(path: str, theirs: World) -> list[str]:
+    """Return the path with what its parameters may name of the other team."""
+    resource = path.removeprefix(f"{API}/").split("/")[0]
+    of_resource = {
+        "dead-letters": theirs["ids"][:2],
+        "groups": theirs["groups"],
+        "replays": [theirs["replay"]],
+        "selections": [theirs["selection"]],
+        "disposals": [theirs["disposal"]],
+        "exports": [theirs["export"]],
+        "saved-searches": [theirs["saved"]],
+        "fix-templates": [theirs["template"]],
+        "bulk-fixes": [BulkFix.objects.get().pk],
+        "rehearsals": [Rehearsal.objects.get().pk],
+        "regroupings": [theirs["regrouping"]],
+        "tokens": [1],
+    }
+    names = {"connectors": CONNECTOR, "topics": TOPIC, "clusters": "local", "dialects": MAPPING}
+    others = {
+        "topic": TOPIC, "partition": "0", "offset": "1", "task": "0", "cluster": "local", "finding": f"{ASKED}-finding",
+        "plugin": "SqlSink", "query_id": "12345678", "name": names.get(resource),
+    }  # fmt: skip
+    path = re.sub(r"\{(\w+)\}", lambda found: found[0] if found[1] == "id" else str(others[found[1]]), path)
+    return [path.replace("{id}", str(pk)) for pk in of_resource[resource]] if "{id}" in path else [path]
+
+
+def _asked(client: APIClient, method: str, address: str, body: Any) -> bytes:
+    """Return the whole content of the answer. No operation may break."""
+    data = "" if body is None else json.dumps(body)
+    answer: Any = client.generic(method, address, data, "application/json")
+    assert answer.status_code < 500 or answer.status_code in (501, 502, 503, 504), (address, answer.content)
+    return streamed(answer) if answer.streaming else answer.content
+
+
+def _rows() -> Rows:
+    """Return all rows of our tables by model and key, without the seals that the trail's chain adds."""
+    ours = [one for one in apps.get_models() if one.__module__.startswith("dlqadmin.") and one._meta.managed]
+    return {
+        model: {row["pk"]: row for row in model._base_manager.values("pk", *_columns(model))}
+        for model in ours
+        if model._meta.model_name != "audithead"
+    }
+
+
+def _columns(model: type[models.Model]) -> list[str]:
+    left_out = {"seq", "seal", "last_used_at"}
+    return [field.attname for field in model._meta.concrete_fields if field.attname not in left_out]
+
+
+def _touched(theirs: Rows, there: Rows, after: Rows) -> Iterator[type[models.Model]]:
+    """Yield the models of rows of the other team that changed, and of new rows that refer to them."""
+    for model, rows in theirs.items():
+        if any(after[model].get(pk) != there[model].get(pk) for pk in rows):
+            yield model
+        links = [field for field in model._meta.concrete_fields if field.related_model in theirs]
+        new = [row for pk, row in after[model].items() if pk not in there[model]]
+        if any(row[field.attname] in theirs[field.related_model] for row in new for field in links):
+            yield model
+
+
+def _now_ms() -> int:
+    return int(timezone.now().timestamp() * 1000) - 60_000
