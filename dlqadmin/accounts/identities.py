@@ -21,7 +21,7 @@ from django.utils import timezone
 from dlqadmin.accounts import tokens
 from dlqadmin.accounts.models import ProviderIdentity
 from dlqadmin.accounts.openid import SignInRefused
-from dlqadmin.accounts.providers import Provider
+from dlqadmin.accounts.providers import IdentityProvider
 from dlqadmin.accounts.sessions import end_sessions
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.permissions import rights_of
@@ -40,14 +40,14 @@ class GivenRights:
     is_administrator: bool
 
 
-def given_rights(provider: Provider, claims: Mapping[str, Any]) -> GivenRights:
+def given_rights(provider: IdentityProvider, claims: Mapping[str, Any]) -> GivenRights:
     """Return the rights that the claims of an ID token give."""
     claimed = claimed_groups(provider, claims)
     groups = frozenset(group for value in claimed for group in provider.groups.get(value, ()))
     return GivenRights(groups, not claimed.isdisjoint(provider.administrators))
 
 
-def claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str]:
+def claimed_groups(provider: IdentityProvider, claims: Mapping[str, Any]) -> frozenset[str]:
     """Return the values of the groups claim, which may be one text or a list.
 
     A name with dots such as `realm_access.roles` is a path, unless a claim has that name.
@@ -63,7 +63,7 @@ def claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[s
     return frozenset(one for one in listed[:MAX_CLAIMED] if isinstance(one, str))
 
 
-def account_of(provider: Provider, claims: Mapping[str, Any]) -> User:
+def account_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> User:
     """Return the account of a verified identity, with the rights of its claims. The first sign-in creates it.
 
     Raises SignInRefused if the account is deactivated, or if another account has the name.
@@ -83,7 +83,7 @@ def account_of(provider: Provider, claims: Mapping[str, Any]) -> User:
         return User.objects.get(pk=identity.user.pk)  # without cached permissions
 
 
-def link(user: User, provider: Provider, subject: str, actor: str) -> ProviderIdentity:
+def link(user: User, provider: IdentityProvider, subject: str, actor: str) -> ProviderIdentity:
     """Let an identity sign in to an existing account. Raises IntegrityError if it has an account already."""
     with transaction.atomic():
         identity = ProviderIdentity.objects.create(
@@ -93,7 +93,7 @@ def link(user: User, provider: Provider, subject: str, actor: str) -> ProviderId
     return identity
 
 
-def account_name(provider: Provider, claims: Mapping[str, Any]) -> str:
+def account_name(provider: IdentityProvider, claims: Mapping[str, Any]) -> str:
     """Return the name of a new account: the user name claim if it is a valid name, else a name from the subject."""
     claimed = claims.get(provider.username_claim)
     if isinstance(claimed, str) and claimed:
@@ -108,7 +108,7 @@ def account_name(provider: Provider, claims: Mapping[str, Any]) -> str:
     return f"{provider.name}-{hashlib.sha256(str(claims['sub']).encode()).hexdigest()[:12]}"
 
 
-def _create(provider: Provider, claims: Mapping[str, Any]) -> ProviderIdentity:
+def _create(provider: IdentityProvider, claims: Mapping[str, Any]) -> ProviderIdentity:
     """Create an account with its identity. Raises SignInRefused if the name is taken, in any case of letters."""
     name = account_name(provider, claims)
     # An attacker may choose a name at the provider, so an equal name never leads to an existing account.

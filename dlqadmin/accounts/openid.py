@@ -22,7 +22,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from dlqadmin.accounts.providers import Provider, is_protected
+from dlqadmin.accounts.providers import IdentityProvider, is_protected
 
 TIMEOUT_S = 5.0
 LEEWAY_S = 60  # between the clocks of the provider and of this machine
@@ -58,7 +58,7 @@ class VerifiedToken:
     text: str
 
 
-def begin(provider: Provider, redirect_uri: str) -> tuple[PendingSignIn, str]:
+def begin(provider: IdentityProvider, redirect_uri: str) -> tuple[PendingSignIn, str]:
     """Return a new sign-in, and the provider's address for it. Raises ProviderUnavailable."""
     pending = PendingSignIn(provider.name, generate_token(43), generate_token(43), generate_token(64), redirect_uri)
     with _client(provider) as client:
@@ -72,7 +72,7 @@ def begin(provider: Provider, redirect_uri: str) -> tuple[PendingSignIn, str]:
     return pending, address
 
 
-def finish(provider: Provider, pending: PendingSignIn, response: Mapping[str, str]) -> VerifiedToken:
+def finish(provider: IdentityProvider, pending: PendingSignIn, response: Mapping[str, str]) -> VerifiedToken:
     """Exchange the code of a response for an ID token, and verify it.
 
     Raises SignInRefused or ProviderUnavailable.
@@ -98,7 +98,7 @@ def finish(provider: Provider, pending: PendingSignIn, response: Mapping[str, st
     return VerifiedToken(verify(provider, text, keys, pending.nonce, time.time()), text)
 
 
-def verify(provider: Provider, text: str, keys: Mapping[str, Any], nonce: str, now: float) -> Mapping[str, Any]:
+def verify(provider: IdentityProvider, text: str, keys: Mapping[str, Any], nonce: str, now: float) -> Mapping[str, Any]:
     """Return the claims of an ID token. Raises SignInRefused unless every check passes."""
     try:
         token = jwt.decode(text, KeySet.import_key_set({"keys": keys.get("keys", [])}), algorithms=ALGORITHMS)
@@ -125,7 +125,7 @@ def verify(provider: Provider, text: str, keys: Mapping[str, Any], nonce: str, n
     return claims
 
 
-def logout_address(provider: Provider, id_token: str, back_to: str) -> str | None:
+def logout_address(provider: IdentityProvider, id_token: str, back_to: str) -> str | None:
     """Return the provider's address that ends its own session; None if it has none, or does not respond."""
     try:
         with _client(provider) as client:
@@ -137,7 +137,7 @@ def logout_address(provider: Provider, id_token: str, back_to: str) -> str | Non
 
 
 @contextmanager
-def _client(provider: Provider) -> Iterator[OAuth2Client]:
+def _client(provider: IdentityProvider) -> Iterator[OAuth2Client]:
     """Yield an HTTP client with the provider's credentials, and translate its errors.
 
     It follows no redirect, because the credentials go to the token endpoint alone.
@@ -162,7 +162,7 @@ def _client(provider: Provider) -> Iterator[OAuth2Client]:
         raise ProviderUnavailable(f"The provider {provider.name} failed: {type(error).__name__}.") from error
 
 
-def _discover(client: OAuth2Client, provider: Provider) -> Mapping[str, Any]:
+def _discover(client: OAuth2Client, provider: IdentityProvider) -> Mapping[str, Any]:
     """Return the provider's metadata. Raises ProviderUnavailable for those of another issuer."""
     metadata = _json(client, provider.issuer.rstrip("/") + DISCOVERY_PATH)
     if metadata.get("issuer") != provider.issuer:

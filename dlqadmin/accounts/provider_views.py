@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET
 
 from dlqadmin.accounts import identities, openid, providers
 from dlqadmin.accounts.openid import PendingSignIn, ProviderUnavailable, SignInRefused
-from dlqadmin.accounts.providers import Provider
+from dlqadmin.accounts.providers import IdentityProvider
 from dlqadmin.audit.entries import record
 
 BACKEND = "dlqadmin.accounts.backend.AccountBackend"
@@ -110,7 +110,7 @@ def local_path(given: str, request: HttpRequest) -> str:
     return given if is_local else HOME
 
 
-def _provider(name: str) -> Provider:
+def _provider(name: str) -> IdentityProvider:
     if (found := providers.get(name)) is None:
         raise Http404("There is no such provider.")
     return found
@@ -128,7 +128,7 @@ def _take_pending(request: HttpRequest, name: str) -> dict[str, Any] | None:
     return found if found["at"] > time.time() - PENDING_S else None
 
 
-def _refuse(request: HttpRequest, provider: Provider, why: str, back_to: str) -> HttpResponseRedirect:
+def _refuse(request: HttpRequest, provider: IdentityProvider, why: str, back_to: str) -> HttpResponseRedirect:
     """Record the refusal, and show it on the sign-in page."""
     record("", "provider sign-in refused", "session", provider.name, {"provider": provider.name, "said": why})
     request.session[REFUSAL] = f"{provider.title}: {why}"

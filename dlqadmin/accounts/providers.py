@@ -21,7 +21,7 @@ class InvalidProvider(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class IdentityProvider:
     """An OpenID provider, and the rights that values of its groups claim give."""
 
     name: str
@@ -47,19 +47,19 @@ def names() -> list[str]:
     return list(settings.OIDC_PROVIDERS)
 
 
-def get(name: str) -> Provider | None:
+def get(name: str) -> IdentityProvider | None:
     """Return a provider, or None. Raises InvalidProvider."""
     given = settings.OIDC_PROVIDERS.get(name)
     return None if given is None else parse(name, given)
 
 
-def parse(name: str, given: Any) -> Provider:
+def parse(name: str, given: Any) -> IdentityProvider:
     """Return the provider that an entry of OIDC_PROVIDERS describes. Raises InvalidProvider."""
     if not NAME.fullmatch(name):
         raise InvalidProvider(f"{name!r}: use lower-case letters, digits and hyphens in the name")
     if not isinstance(given, dict):
         raise InvalidProvider(f"{name} is not an object")
-    if unknown := sorted(set(given) - {one.name for one in fields(Provider)} | ({"name"} & set(given))):
+    if unknown := sorted(set(given) - {one.name for one in fields(IdentityProvider)} | ({"name"} & set(given))):
         raise InvalidProvider(f"{name} has no option {unknown[0]!r}")
     values = {option: _value(name, option, value) for option, value in given.items()}
     if missing := [option for option in ("issuer", "client_id") if not values.get(option)]:
@@ -68,7 +68,7 @@ def parse(name: str, given: Any) -> Provider:
         raise InvalidProvider(f"{name} has secret and secret_file; keep one")
     if not is_protected(values["issuer"]):
         raise InvalidProvider(f"{name}.issuer must begin with https://")
-    found = Provider(**{"name": name, "title": name, **values})
+    found = IdentityProvider(**{"name": name, "title": name, **values})
     if "openid" not in found.scopes:
         raise InvalidProvider(f"{name}.scopes must contain openid")
     return found

@@ -64,10 +64,6 @@ API = "/api/v1"
 EVENTS = {"live_events", "replays_events"}  # never end; tests of their own follow
 ALL_ROLES = tuple(TeamRoleName)
 # Operations of packages that do not know teams yet.
-NOT_YET = {
-    *("dialects_list", "dismissals_destroy", "dismissals_list", "mappings_retrieve"),
-    *("metrics_attention", "metrics_balance"),
-}
 World = Mapping[str, Any]
 Rows = Mapping[Any, Mapping[Any, Mapping[str, Any]]]  # by model and key
 
@@ -110,7 +106,7 @@ def test_no_operation_shows_what_another_team_has(ann: APIClient, theirs: World)
         body = _asked(ann, "GET", address, None)
         if CANARY.encode() in body or (not asks and ASKED.encode() in body):
             shown.add(name)
-    assert shown - NOT_YET == set()
+    assert shown == set()
 
 
 def test_no_operation_changes_what_another_team_has(ann: APIClient, theirs: World, before: Rows) -> None:
@@ -123,8 +119,8 @@ def test_no_operation_changes_what_another_team_has(ann: APIClient, theirs: Worl
         if CANARY.encode() in answer:
             shown.add(name)
         changed |= {f"{name}: {model.__name__}" for model in _touched(before, there, after)}
-    assert {one for one in changed if one.split(":")[0] not in NOT_YET} == set()
-    assert shown - NOT_YET == set()
+    assert changed == set()
+    assert shown == set()
 
 
 def test_its_own_people_see_it_at_most_operations(theirs: World) -> None:

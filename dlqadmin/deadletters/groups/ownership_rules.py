@@ -57,7 +57,7 @@ def unowned_matches(rules: Sequence[OwnershipRule]) -> list[tuple[Group, Ownersh
     found: dict[int, OwnershipRule] = {}
     rows = sources.values_list("fingerprint__group_id", "topic", "connector", "fingerprint__exception_class")
     for group, *failure in rows.iterator():
-        if group not in found and (rule := ownership.first_match(rules, ownership.Failure(*failure))):
+        if group not in found and (rule := ownership.first_match(rules, ownership.OwnedFailure(*failure))):
             found[group] = rule
     return [(groups[group], rule) for group, rule in found.items()]
 

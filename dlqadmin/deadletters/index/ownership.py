@@ -11,7 +11,7 @@ from dlqadmin.deadletters.models import OwnershipRule
 from dlqadmin.teams.patterns import is_match
 
 
-class Failure(msgspec.Struct, frozen=True):
+class OwnedFailure(msgspec.Struct, frozen=True):
     """What a rule looks at: the dead letter topic, the connector and the exception class of a failure."""
 
     topic: str
@@ -24,7 +24,7 @@ def rules() -> list[OwnershipRule]:
     return list(OwnershipRule.objects.select_related("owner", "team"))
 
 
-def first_match(found: Sequence[OwnershipRule], failure: Failure) -> OwnershipRule | None:
+def first_match(found: Sequence[OwnershipRule], failure: OwnedFailure) -> OwnershipRule | None:
     """Return the first rule that matches this failure. An exception also matches by its short name."""
     return next((rule for rule in found if _matches(rule, failure)), None)
 
@@ -35,7 +35,7 @@ def owner_text(rule: OwnershipRule) -> str:
     return f"assigned to {who} by an ownership rule"
 
 
-def _matches(rule: OwnershipRule, failure: Failure) -> bool:
+def _matches(rule: OwnershipRule, failure: OwnedFailure) -> bool:
     return (
         (not rule.topic or is_match(rule.topic, failure.topic))
         and (not rule.connector or is_match(rule.connector, failure.connector))

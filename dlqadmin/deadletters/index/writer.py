@@ -240,7 +240,7 @@ def _new_fingerprint(item: ParsedMessage, former: int | None, now: datetime) -> 
 
 def _new_group(item: ParsedMessage, name: str, now: datetime) -> Group:
     """Create a group, with an owner if a rule names one."""
-    failure = ownership.Failure(item.message.topic, item.connector, item.fingerprint.exception_class)
+    failure = ownership.OwnedFailure(item.message.topic, item.connector, item.fingerprint.exception_class)
     rule = ownership.first_match(ownership.rules(), failure)
     owner = {"owner_id": rule.owner_id, "team_id": rule.team_id} if rule else {}
     group = Group.objects.create(title=name, first_seen=item.failed_at, last_seen=item.failed_at, **owner)

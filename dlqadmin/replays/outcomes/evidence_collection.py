@@ -14,7 +14,7 @@ from dlqadmin.replays.models import ItemState, OutcomeReport, ReplayItem
 from dlqadmin.replays.outcomes.dead_letter_matches import Found, find
 from dlqadmin.replays.outcomes.decision import INDEX_MAY_TAKE, WATCHED_FOR
 from dlqadmin.replays.outcomes.evidence import ItemFacts, ReaderState
-from dlqadmin.replays.outcomes.index_progress import Reach
+from dlqadmin.replays.outcomes.index_progress import DeadLetterTopicProgress
 from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Partition
 from dlqadmin.replays.outcomes.snapshot import Seen, delayed
 from dlqadmin.replays.outcomes.waiting_partitions import foreign as group_of
@@ -106,7 +106,7 @@ def _group(item: ReplayItem, seen: Seen) -> ReaderState | None:
     reader, where = seen.readers.get(item.watched), _place(item)
     if reader is None:
         return None
-    reach = seen.reach.get(reader.followed, Reach())
+    reach = seen.reach.get(reader.followed, DeadLetterTopicProgress())
     waits = item.reason in (Reason.INDEXING, Reason.INDEX_STOPPED)
     return ReaderState(
         name=item.watched,
@@ -126,7 +126,7 @@ def _observed(item: ReplayItem, seen: Seen) -> ReaderState | None:
     known = seen.foreign.get((item.watched, where[0]))
     if known is None:
         return None
-    reaches = [seen.reach.get(path, Reach()) for path in known.followed]
+    reaches = [seen.reach.get(path, DeadLetterTopicProgress()) for path in known.followed]
     late = [reach for reach in reaches if reach.behind]
     heard = [reach.moved_at for reach in late if reach.moved_at]
     since = item.state_at if item.reason in (Reason.INDEXING, Reason.INDEX_STOPPED) else None

@@ -17,7 +17,7 @@ Partition = tuple[str, int]
 LOOKS, LOOK_S = 10, 0.1  # number and interval of looks at an index that is about to catch up
 
 
-class Reach(msgspec.Struct, frozen=True):
+class DeadLetterTopicProgress(msgspec.Struct, frozen=True):
     """The number of records of a topic that the index has not read, up to its current ends.
 
     `moved_at` is the last progress of the slowest partition. A busy topic has new ends at every look. `covered` is the
@@ -46,7 +46,7 @@ def reach(
     before: Mapping[Partition, IndexPosition],
     now: datetime,
     wait: Callable[[float], None] | None = time.sleep,
-) -> dict[str, Reach]:
+) -> dict[str, DeadLetterTopicProgress]:
     """Return the index's progress on each topic. `topics` maps names to partition counts.
 
     `wait` is called between looks while the index is catching up, at most LOOKS times. `before` are the positions from
@@ -78,11 +78,11 @@ def _late(
 
 def _reach(
     topic: str, late: Mapping[int, int], rows: Mapping[Partition, IndexPosition], ends: Offsets, now: datetime
-) -> Reach:
+) -> DeadLetterTopicProgress:
     if not late:
-        return Reach()
+        return DeadLetterTopicProgress()
     heard = [rows[topic, number].updated_at for number in late if (topic, number) in rows]
-    return Reach(
+    return DeadLetterTopicProgress(
         behind=sum(late.values()),
         moved_at=min(heard) if len(heard) == len(late) else None,
         covered=_covered(

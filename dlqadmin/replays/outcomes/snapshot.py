@@ -22,7 +22,7 @@ from dlqadmin.metrics.topic_positions import Read
 from dlqadmin.replays.models import ItemState
 from dlqadmin.replays.outcomes import engine_reports, foreign_groups, index_progress
 from dlqadmin.replays.outcomes.foreign_groups import Foreign
-from dlqadmin.replays.outcomes.index_progress import Reach
+from dlqadmin.replays.outcomes.index_progress import DeadLetterTopicProgress
 from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Offsets, Partition
 from dlqadmin.replays.outcomes.target_readers import Reader, Readers
 from dlqadmin.replays.outcomes.waiting_partitions import Spot
@@ -45,7 +45,7 @@ class Seen(msgspec.Struct, frozen=True):
     ends: Offsets = {}
     begins: Offsets = {}
     topic_ids: Mapping[str, str] = {}
-    reach: Mapping[str, Reach] = {}
+    reach: Mapping[str, DeadLetterTopicProgress] = {}
     away: Mapping[tuple[str, str], str] = {}
     asked: frozenset[tuple[str, str, int]] = frozenset()
 

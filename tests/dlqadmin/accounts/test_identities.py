@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from dlqadmin.accounts.identities import account_name, claimed_groups, given_rights
-from dlqadmin.accounts.providers import InvalidProvider, Provider, parse
+from dlqadmin.accounts.providers import IdentityProvider, InvalidProvider, parse
 
 MAPPED = {"ops": ["operator", "payload reader"], "all": "viewer"}
 ENTRY = {"issuer": "https://sso.test", "client_id": "dlqadmin", "groups": MAPPED, "administrators": ["root"]}
 
 
-def provider(**more: Any) -> Provider:
+def provider(**more: Any) -> IdentityProvider:
     return parse("corp", {**ENTRY, **more})
 
 

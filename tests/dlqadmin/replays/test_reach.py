@@ -128,7 +128,7 @@ def test_select_all_and_set_aside_leaves_others_alone(sam: APIClient) -> None:
 
 def test_an_idempotency_key_returns_nothing_that_is_out_of_reach_by_now(sam: APIClient, stations: Team) -> None:
     body, key = {"filter": WEEK}, {"Idempotency-Key": "once"}
-    first = post(sam, "selections", body, **key)
+    first = post(sam, "selections", body, expect=201, **key)
     assert post(sam, "selections", body, expect=200, **key)["id"] == first["id"]
     stations.connectors = []
     stations.save()
