@@ -121,6 +121,7 @@ INSTALLED_APPS = [
     "dlqadmin.dialects",
     "dlqadmin.deadletters",
     "dlqadmin.schemas",
+    "dlqadmin.notifications",
     "dlqadmin.accounts",
     "dlqadmin.teams",
     "dlqadmin.audit",
@@ -189,6 +190,23 @@ AUDIT_OLD_KEYS: list[str] = env.list("AUDIT_OLD_KEYS", default=[])
 # Destination of copies of sealed entries: kafka:<topic>, syslog:<host>:<port> (TCP) or
 # syslog:/dev/log; empty: none.
 AUDIT_SHIP_TO = env.str("AUDIT_SHIP_TO", default="")
+
+# Channels of notifications. The key encrypts their targets; former keys still decrypt. Messages go to no loopback
+# or private address, except the hosts and networks (CIDR) listed here.
+ALERT_KEY = environment.alert_key(SECRET_KEY)
+ALERT_OLD_KEYS: list[str] = env.list("ALERT_OLD_KEYS", default=[])
+ALERT_PRIVATE_HOSTS = environment.private_hosts(
+    "ALERT_PRIVATE_HOSTS", default=["localhost", "127.0.0.0/8", "::1/128"] if LOCAL else []
+)
+# The mail server. Without EMAIL_HOST no channel sends e-mail.
+EMAIL_HOST = env.str("EMAIL_HOST", default="")
+EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", default=False)  # TLS from the first byte, usually on port 465
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=not EMAIL_USE_SSL)  # STARTTLS
+EMAIL_PORT = env.int("EMAIL_PORT", default=465 if EMAIL_USE_SSL else 587)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="dlqadmin@localhost")
 
 # Security
 HTTPS = env.bool("DJANGO_HTTPS", default=not LOCAL)
@@ -321,7 +339,16 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "nowhere": {"class": "logging.NullHandler"},
+    },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        # Its lines may quote addresses that contain tokens. The channel's result says what failed.
+        "apprise": {"level": "WARNING", "handlers": ["nowhere"], "propagate": False},
+    },
 }

@@ -108,6 +108,16 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "sweep-notifications": {
+        "task": "dlqadmin.notifications.tasks.sweep_notifications",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
+    "prune-notifications": {
+        "task": "dlqadmin.notifications.tasks.prune_notifications",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
     "prune-metrics": {
         "task": "dlqadmin.metrics.tasks.prune_metrics",
         "schedule": 3600.0,

@@ -1,5 +1,6 @@
 """Readers of environment variables that need more than one line."""
 
+import ipaddress
 import json
 import os
 import re
@@ -73,10 +74,31 @@ def positive(name: str, default: Number) -> Number:
 
 def audit_key(secret_key: str) -> str:
     """Return the audit trail's key: AUDIT_KEY, or a key derived from the signing key."""
-    given = env.str("AUDIT_KEY", default="")
+    return _own_key("AUDIT_KEY", "dlqadmin.audit.key", secret_key)
+
+
+def alert_key(secret_key: str) -> str:
+    """Return the key that encrypts the targets of channels: ALERT_KEY, or a key derived from the signing key."""
+    return _own_key("ALERT_KEY", "dlqadmin.notifications.key", secret_key)
+
+
+def _own_key(name: str, salt: str, secret_key: str) -> str:
+    given = env.str(name, default="")
     if given and len(given) < MIN_KEY_LENGTH:
-        raise ImproperlyConfigured(f"AUDIT_KEY has {len(given)} characters. Give it at least {MIN_KEY_LENGTH}")
-    return given or salted_hmac("dlqadmin.audit.key", "", secret=secret_key, algorithm="sha256").hexdigest()
+        raise ImproperlyConfigured(f"{name} has {len(given)} characters. Give it at least {MIN_KEY_LENGTH}")
+    return given or salted_hmac(salt, "", secret=secret_key, algorithm="sha256").hexdigest()
+
+
+def private_hosts(name: str, default: list[str]) -> list[str]:
+    """Return host names and networks in CIDR notation, in lower case. Raises ImproperlyConfigured."""
+    found = [one.strip().lower() for one in env.list(name, default=default) if one.strip()]
+    for one in found:
+        if "/" in one:
+            try:
+                ipaddress.ip_network(one)
+            except ValueError as error:
+                raise ImproperlyConfigured(f"{name}: {one!r} is not a network: {error}") from None
+    return found
 
 
 def local_redis_url() -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import NamedTuple
 
@@ -17,16 +15,13 @@ import httpx2
 from engine.config.options import Option
 from engine.config.permissions import Permissions
 from engine.errors import VALUE, ConfigError, DataError, Message, RetriableError, Throttling
+from engine.http_rules import is_refused, retry_after_ms
 
 SHOWN_BYTES = 500  # of a refusal, in error messages
 ANSWER_BYTES = 64 * 1024  # read of an answer that nobody needs, so that its connection can be used again
-MAX_PAUSE_MS = 3_600_000
 ADDRESSES_S = 30.0  # how long the addresses of a host are kept
 RETRIED = (408, 425, 429)
 SERVER_ERRORS = 500
-# Metadata services outside the link-local ranges: AWS over IPv6, Alibaba Cloud, Azure.
-METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200", "168.63.129.16")))
-NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 TRUSTED = Option(
     "ssl.truststore.certificates",
@@ -177,15 +172,6 @@ def addresses_of(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
-def is_refused(address: str) -> bool:
-    """Return whether no connector may connect to the address: link-local, multicast, unspecified or metadata."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):  # an IPv4 address may be written in an IPv6 address
-        inner = ip.ipv4_mapped or ip.sixtofour or (ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None)
-        ip = inner or ip
-    return ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip in METADATA
-
-
 def retriable_error(answer: HttpAnswer) -> RetriableError | None:
     """Return the error of an answer that may change by itself, or None."""
     if answer.status not in RETRIED and answer.status < SERVER_ERRORS:
@@ -212,12 +198,5 @@ def _addressed(request: httpx2.Request, host: str, address: str) -> httpx2.Reque
 
 
 def pause_of(headers: httpx2.Headers) -> int:
-    """Return the pause of the header Retry-After, in seconds or as a date (RFC 9110, 10.2.3); 0 if there is none."""
-    text = headers.get("retry-after", "").strip()
-    if text.isascii() and text.isdigit():
-        return min(int(text[:9]) * 1000, MAX_PAUSE_MS)
-    try:
-        left_ms = round((parsedate_to_datetime(text).timestamp() - time.time()) * 1000)
-    except (TypeError, ValueError):
-        return 0
-    return min(max(left_ms, 0), MAX_PAUSE_MS)
+    """Return the pause (ms) of the header Retry-After; 0 if there is none."""
+    return retry_after_ms(headers.get("retry-after", ""))

@@ -30,9 +30,9 @@ from obstore.exceptions import (
 from obstore.store import S3Store
 
 from engine.config.rooted_files import path_problem
-from engine.connectors.http_client import is_refused
 from engine.connectors.objects.options import endpoint_of
 from engine.errors import ConfigError, RetriableError
+from engine.http_rules import is_refused
 
 END = "end-offset"
 ATTRIBUTE = f"user.engine.{END}"

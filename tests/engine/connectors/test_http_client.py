@@ -6,8 +6,9 @@ from email.utils import formatdate
 import httpx2
 import pytest
 
-from engine.connectors.http_client import MAX_PAUSE_MS, HttpAnswer, is_refused, pause_of, rejection, retriable_error
+from engine.connectors.http_client import HttpAnswer, pause_of, rejection, retriable_error
 from engine.errors import Message, Throttling
+from engine.http_rules import MAX_PAUSE_MS, is_refused
 
 
 @pytest.mark.parametrize(

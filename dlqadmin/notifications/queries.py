@@ -1,0 +1,51 @@
+"""Reads of channels and deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+
+from dlqadmin.notifications.models import Channel, ChannelDelivery, DeliveryState
+from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
+from dlqadmin.rest.problems import ParameterError
+
+MAX_SOURCE = 100
+
+
+def visible(deliveries: QuerySet[ChannelDelivery], user: Any) -> QuerySet[ChannelDelivery]:
+    """Return those of the deliveries that this user may see. Every read and retry over REST asks here."""
+    return deliveries
+
+
+def channels() -> QuerySet[Channel]:
+    """Return all channels, by name."""
+    return Channel.objects.select_related("created_by").order_by("name")
+
+
+def page(params: Mapping[str, str], user: Any) -> tuple[list[ChannelDelivery], str | None]:
+    """Return one page of deliveries, newest first, and the cursor of the next. Raises ParameterError."""
+    limit = parse_limit(params.get("limit"), default=50)
+    rows = visible(ChannelDelivery.objects.filter(**_filters(params)), user)
+    if position := decode_cursor(params.get("cursor"), int):
+        rows = rows.filter(pk__lt=position[0])
+    found = list(rows.defer("body", "facts").order_by("-pk")[: limit + 1])
+    return found[:limit], encode_cursor([found[limit - 1].pk]) if len(found) > limit else None
+
+
+def _filters(params: Mapping[str, str]) -> dict[str, Any]:
+    filters: dict[str, Any] = {}
+    if channel := params.get("channel"):
+        if not (channel.isascii() and channel.isdigit() and len(channel) <= 19 and int(channel) <= MAX_ID):
+            raise ParameterError("channel", "must be the id of a channel")
+        filters["channel"] = int(channel)
+    if state := params.get("state"):
+        if state not in DeliveryState.values:
+            raise ParameterError("state", f"must be one of {', '.join(DeliveryState.values)}")
+        filters["state"] = state
+    if source := params.get("source"):
+        if len(source) > MAX_SOURCE or "\0" in source:
+            raise ParameterError("source", f"must have at most {MAX_SOURCE} characters")
+        filters["source"] = source
+    return filters
