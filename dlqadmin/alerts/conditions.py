@@ -104,6 +104,8 @@ def new_groups(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[
         group = facts.groups.get(pk)
         if group is None or pk <= values["from_group"] or not _is_open(group, facts.at):
             continue
+        if facts.new_since is not None and group.first_seen < facts.new_since:
+            continue
         is_new = pk in facts.recent or facts.at - group.first_seen < NEW_FOR
         if is_new and any(scope.has(cell, facts) for cell in cells):
             yield _of_group(NEW_GROUP, group, group.first_seen)

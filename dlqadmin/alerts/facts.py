@@ -58,6 +58,7 @@ class AlertFacts(msgspec.Struct, frozen=True):
 
     - `groups`: the groups that were lately active, regressed, or that a firing is about.
     - `group_cells`: the sources of each of these groups. `recent`: groups that were lately indexed for the first time.
+    - `new_since`: groups that failed before it are not new; None if ids alone decide.
     - `windows`: records by length of the interval (s) and source. `consumed`: records by interval and connector.
     - `hours`: records of this and the previous hour, and of the 24 hours before, by source.
     - `index_lag`: seconds by topic.
@@ -68,6 +69,7 @@ class AlertFacts(msgspec.Struct, frozen=True):
     group_cells: Mapping[int, Sequence[SourceCell]] = {}
     fingerprints: Mapping[int, KnownFingerprint] = {}
     recent: frozenset[int] = frozenset()
+    new_since: datetime | None = None
     windows: Mapping[int, Mapping[SourceCell, int]] = {}
     hours: Mapping[SourceCell, tuple[int, int]] = {}
     consumed: Mapping[int, Mapping[str, int]] = {}

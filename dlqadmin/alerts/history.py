@@ -36,6 +36,7 @@ class AlertHistory:
     def __init__(self, rule: CompiledRule, start: datetime, end: datetime, budget: TimeBudget) -> None:
         self._rule, self._budget, self.is_partial = rule, budget, False
         self.start, self.end = start, end
+        self.watched: set[int] = set()  # groups that facts also hold: the caller has firings about them
         self.sources = SourceTable()
         self.sources.read()
         longest = max([*rule.intervals, 26 * COARSE_S if "hours" in rule.needs else 0, COARSE_S])
@@ -78,12 +79,13 @@ class AlertHistory:
         cells = {cell for counts in windows.values() for cell in counts} | hours.keys()
         known = self.sources.fingerprints
         wanted = {known[cell.fingerprint].group for cell in cells if cell.fingerprint in known}
-        wanted |= {*events.get(before, ())}
+        wanted |= {*events.get(before, ()), *self.watched}
         groups = {pk: _as_of(self._groups[pk], at) for pk in wanted if pk in self._groups}
         return AlertFacts(
             at=at,
             groups=groups,
-            group_cells=self.sources.of_groups(events.get(before, ())),
+            group_cells=self.sources.of_groups(groups),
+            new_since=self.start,
             fingerprints=known,
             windows=windows,
             hours=hours,

@@ -67,6 +67,7 @@ def replay(rule: CompiledRule, history: AlertHistory) -> list[PastFiring]:
             if match.kind == "group":
                 told.add(match.key)
             found.append(made)
+        history.watched = {int(key) for kind, key in active if kind == "group"}
     return found
 
 

@@ -21,11 +21,12 @@ from tests.dlqadmin.deadletters.letters import HOUR_MS, NOW, NOW_MS, NST, index,
 
 pytestmark = pytest.mark.django_db
 STEP = timedelta(minutes=5)
-START = NOW.replace(minute=0, second=0) - timedelta(hours=3)
+END = NOW.replace(minute=10, second=0)
+START = END - timedelta(minutes=90)
 CONDITIONS: list[dict[str, Any]] = [
     {"kind": "new_group"},
-    {"kind": "group_events", "more_than": 4, "within_s": 300},
-    {"kind": "records", "more_than": 12, "within_s": 900},
+    {"kind": "group_events", "more_than": 2, "within_s": 300},
+    {"kind": "records", "more_than": 7, "within_s": 900},
 ]
 
 
@@ -35,7 +36,7 @@ def told(rows: Any) -> list[tuple[datetime, str, str]]:
 
 def steps() -> Iterator[datetime]:
     at = START
-    while at < NOW:
+    while at < END:
         at += STEP
         yield at
 
@@ -47,7 +48,7 @@ def test_a_preview_finds_what_evaluation_told(seed: int, match_all: bool) -> Non
     made = rule(*CONDITIONS[seed % 2 :], match_all=match_all)
     worker, offset = RuleEvaluator(), 0
     for at in steps():
-        for _ in range(chance.choice([0, 0, 1, 7, 13])):
+        for _ in range(chance.choice([0, 0, 1, 4, 7])):
             offset += 1
             second = chance.randrange(1, 299)
             failed = int((at - timedelta(seconds=second)).timestamp() * 1000)
@@ -56,17 +57,16 @@ def test_a_preview_finds_what_evaluation_told(seed: int, match_all: bool) -> Non
             continue
         worker._seen = None  # look at the facts in every step
         worker.run(at)
-    live = [row for row in AlertFiring.objects.all() if row.started_at > START]
-    found = preview(made, NOW, TimeBudget(60))
-    keys = [(row.started_at, row.condition, row.match.key) for row in found.firings if row.started_at <= max(steps())]
-    assert sorted(keys) == told(live)
-    assert len(live) > 0
+    found = preview(made, END, TimeBudget(60))
+    keys = [(row.started_at, row.condition, row.match.key) for row in found.firings]
+    assert sorted(keys) == told(AlertFiring.objects.all())
+    assert len(keys) > 0
     assert not found.is_partial
 
 
 def test_a_long_window_is_counted_by_hours() -> None:
     index([letter(n, at_ms=NOW_MS - 30 * HOUR_MS) for n in range(5)])
-    found = preview(rule({"kind": "records", "more_than": 4, "within_s": 86_400}), NOW)
+    found = preview(rule({"kind": "records", "more_than": 2, "within_s": 86_400}), NOW)
     assert len(found.firings) == 1
 
 
