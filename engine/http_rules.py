@@ -9,7 +9,8 @@ from email.utils import parsedate_to_datetime
 MAX_PAUSE_MS = 3_600_000
 # Metadata services outside the link-local ranges: AWS over IPv6, Alibaba Cloud, Azure.
 METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200", "168.63.129.16")))
-NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# IPv6 networks whose last 32 bits are an IPv4 address: NAT64, and the obsolete IPv4-compatible addresses.
+EMBEDDING = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -17,10 +18,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 def real_address(text: str) -> Address:
     """Return the address that a connection reaches: an IPv4 address may be written in an IPv6 address."""
     ip = ipaddress.ip_address(text.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None)
-        return inner or ip
-    return ip
+    if not isinstance(ip, ipaddress.IPv6Address) or ip.is_loopback or ip.is_unspecified:
+        return ip
+    if any(ip in network for network in EMBEDDING):
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour or ip
 
 
 def is_refused(address: str) -> bool:

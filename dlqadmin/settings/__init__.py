@@ -351,7 +351,8 @@ LOGGING: dict[str, Any] = {
         "django.request": {"level": "ERROR"},
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
-        # Its lines may quote addresses that contain tokens. The channel's result says what failed.
+        # Their lines quote addresses that contain tokens. The channel's result says what failed.
         "apprise": {"level": "WARNING", "handlers": ["nowhere"], "propagate": False},
+        "urllib3": {"level": "ERROR"},
     },
 }

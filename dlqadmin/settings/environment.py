@@ -74,16 +74,15 @@ def positive(name: str, default: Number) -> Number:
 
 def audit_key(secret_key: str) -> str:
     """Return the audit trail's key: AUDIT_KEY, or a key derived from the signing key."""
-    return _own_key("AUDIT_KEY", "dlqadmin.audit.key", secret_key)
+    return _own_key("AUDIT_KEY", env.str("AUDIT_KEY", default=""), "dlqadmin.audit.key", secret_key)
 
 
 def alert_key(secret_key: str) -> str:
     """Return the key that encrypts the targets of channels: ALERT_KEY, or a key derived from the signing key."""
-    return _own_key("ALERT_KEY", "dlqadmin.notifications.key", secret_key)
+    return _own_key("ALERT_KEY", env.str("ALERT_KEY", default=""), "dlqadmin.notifications.key", secret_key)
 
 
-def _own_key(name: str, salt: str, secret_key: str) -> str:
-    given = env.str(name, default="")
+def _own_key(name: str, given: str, salt: str, secret_key: str) -> str:
     if given and len(given) < MIN_KEY_LENGTH:
         raise ImproperlyConfigured(f"{name} has {len(given)} characters. Give it at least {MIN_KEY_LENGTH}")
     return given or salted_hmac(salt, "", secret=secret_key, algorithm="sha256").hexdigest()

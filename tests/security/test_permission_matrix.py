@@ -43,6 +43,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
         (
             *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
             *("registries_change", "registries_remove"),
+            *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
         ),
         frozenset(("admin",)),
     ),
@@ -139,6 +140,8 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         # They write nothing to Kafka.
         *("index_topics_change", "dialects_try", "mappings_save", "mappings_retire", "mappings_read_yaml"),
         *("registries_change", "registries_remove", "registries_test"),
+        *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
+        "deliveries_retry",
         "rereads_start",
         "queries_cancel",
         "session_create",

@@ -96,6 +96,8 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         "TopicRuleView": IsAdministrator,
         "MappingView": IsViewerOrAdministrator,
         "RegistryView": IsAdministrator,
+        "ChannelsView": IsViewerOrAdministrator,
+        **dict.fromkeys(("ChannelView", "ChannelTestView", "ChannelSecretView"), IsAdministrator),
         "RereadsView": IsAdministrator,
         "YamlView": IsAdministrator,
     }

@@ -306,6 +306,57 @@ export type components = {
         ChangedGroups: {
             changed: number;
         };
+        /** @description A new channel. */
+        ChannelBodyRequest: {
+            name: string;
+            /**
+             * @description * `webhook` - Webhook
+             *     * `email` - Email
+             *     * `apprise` - Apprise
+             * @enum {string}
+             */
+            kind: "webhook" | "email" | "apprise";
+            /** @description A webhook's URL, e-mail addresses separated by commas, or a URL of Apprise such as `slack://…`. It is stored encrypted and never returned. */
+            target: string;
+        };
+        /** @description A channel. `description` names its kind and host. `last_result` is "" before its first message. */
+        ChannelDocument: {
+            id: number;
+            name: string;
+            /** @enum {string} */
+            kind: "webhook" | "email" | "apprise";
+            description: string;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            last_used_at: string | null;
+            last_result: string;
+        };
+        /** @description All channels, by name. */
+        ChannelList: {
+            channels: components["schemas"]["ChannelDocument"][];
+        };
+        /** @description The new name and target of a channel. Without `target` the former one stays. */
+        ChannelReplacementRequest: {
+            name: string;
+            /**
+             * @description * `webhook` - Webhook
+             *     * `email` - Email
+             *     * `apprise` - Apprise
+             * @enum {string}
+             */
+            kind: "webhook" | "email" | "apprise";
+            /**
+             * @description A webhook's URL, e-mail addresses separated by commas, or a URL of Apprise such as `slack://…`. It is stored encrypted and never returned.
+             * @default
+             */
+            target: string;
+        };
+        /** @description A channel, and the secret of its signatures if it is new. The secret is not shown again. */
+        ChannelWithSecret: {
+            channel: components["schemas"]["ChannelDocument"];
+            secret: string | null;
+        };
         /** @description One check of a plan. A plan with a check of the level `stop` can't be run. */
         CheckDocument: {
             /** @enum {unknown} */
@@ -854,6 +905,47 @@ export type components = {
         /** @description The reason to delete the connector, for the audit trail. */
         DeletionBodyRequest: {
             reason: string;
+        };
+        /**
+         * @description A message on its way to a channel.
+         *
+         *         - `delivery`: the id that the receiver saw.
+         *         - `channel`: null if the channel was deleted; `channel_name` remains.
+         *         - `source`: the part of the dashboard that sent it.
+         *         - `next_try_at`: null if no try is planned.
+         *         - `tries`: the number of all tries. `log` holds the newest 20.
+         */
+        DeliveryDocument: {
+            id: number;
+            delivery: string;
+            channel: number | null;
+            channel_name: string;
+            source: string;
+            event: string;
+            subject: string;
+            link: string;
+            /** @enum {string} */
+            state: "queued" | "delivered" | "failed" | "given_up";
+            /** Format: date-time */
+            created_at: string;
+            next_try_at: string | null;
+            delivered_at: string | null;
+            tries: number;
+            result: string;
+            log: components["schemas"]["DeliveryTry"][];
+        };
+        /** @description Deliveries, newest first. */
+        DeliveryPage: {
+            results: components["schemas"]["DeliveryDocument"][];
+            next: string | null;
+        };
+        /** @description One try to send a message. */
+        DeliveryTry: {
+            /** Format: date-time */
+            at: string;
+            accepted: boolean;
+            result: string;
+            took_ms: number;
         };
         /**
          * @description The format in which the dead letter was written, and problems with reading it.
@@ -3583,6 +3675,11 @@ export type CanaryDocument = components['schemas']['CanaryDocument'];
 export type CauseDocument = components['schemas']['CauseDocument'];
 export type CertificateDocument = components['schemas']['CertificateDocument'];
 export type ChangedGroups = components['schemas']['ChangedGroups'];
+export type ChannelBodyRequest = components['schemas']['ChannelBodyRequest'];
+export type ChannelDocument = components['schemas']['ChannelDocument'];
+export type ChannelList = components['schemas']['ChannelList'];
+export type ChannelReplacementRequest = components['schemas']['ChannelReplacementRequest'];
+export type ChannelWithSecret = components['schemas']['ChannelWithSecret'];
 export type CheckDocument = components['schemas']['CheckDocument'];
 export type ClockCounts = components['schemas']['ClockCounts'];
 export type ClockDocument = components['schemas']['ClockDocument'];
@@ -3624,6 +3721,9 @@ export type DecodedFieldRow = components['schemas']['DecodedFieldRow'];
 export type DecodedFix = components['schemas']['DecodedFix'];
 export type DecoderReport = components['schemas']['DecoderReport'];
 export type DeletionBodyRequest = components['schemas']['DeletionBodyRequest'];
+export type DeliveryDocument = components['schemas']['DeliveryDocument'];
+export type DeliveryPage = components['schemas']['DeliveryPage'];
+export type DeliveryTry = components['schemas']['DeliveryTry'];
 export type DialectDocument = components['schemas']['DialectDocument'];
 export type DialectList = components['schemas']['DialectList'];
 export type DiscardBodyRequest = components['schemas']['DiscardBodyRequest'];

@@ -17,6 +17,9 @@ from dlqadmin.exports.models import Export
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.jobs.claims import JobKind
 from dlqadmin.jobs.models import Job
+from dlqadmin.notifications.delivery_tries import DELIVERIES
+from dlqadmin.notifications.models import ChannelDelivery
+from dlqadmin.notifications.tasks import deliver, sweep_notifications
 from dlqadmin.replays import tasks
 from dlqadmin.replays.disposals import disposal_jobs
 from dlqadmin.replays.disposals.disposal_jobs import DISPOSALS
@@ -25,6 +28,7 @@ from dlqadmin.replays.plans import planner
 from dlqadmin.replays.plans.planner import PLANS
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import RequestKey
+from tests.dlqadmin.notifications.sending import made, queued
 from tests.dlqadmin.replays.asking import WEEK, get
 from tests.dlqadmin.replays.fixes.replacing import adds, started
 
@@ -82,6 +86,11 @@ def make_export(author: User) -> Job:
     )
 
 
+def make_delivery(author: User) -> Job:
+    number = ChannelDelivery.objects.count()
+    return queued(made("https://example.com/hook", name=f"pager {number}"), f"key {number}")
+
+
 KINDS = {
     "plan": KindCase(
         PLANS, make_plan, tasks.sweep_plans, tasks.plan_replay,
@@ -98,5 +107,9 @@ KINDS = {
     "export": KindCase(
         EXPORTS, make_export, write_exports, write_exports,
         lambda client, pk: get(client, f"exports/{pk}")["trouble"],
+    ),
+    "delivery": KindCase(
+        DELIVERIES, make_delivery, sweep_notifications, deliver,
+        lambda client, pk: next(one["result"] for one in get(client, "deliveries")["results"] if one["id"] == pk),
     ),
 }  # fmt: skip

@@ -1,0 +1,130 @@
+"""E-mail over a real SMTP server."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import Message as ParsedEmail
+from email.policy import default
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from django.utils import timezone
+from pytest_django import Settings
+
+from dlqadmin.notifications import emails
+from dlqadmin.notifications.deliveries import one_line
+from dlqadmin.notifications.messages import ChannelMessage
+from dlqadmin.notifications.results import SendAccepted, SendFailed, SendRefused
+from dlqadmin.rest.problems import ParameterError
+from tests.dlqadmin.notifications.sending import made, queued, work
+
+pytestmark = pytest.mark.django_db
+
+
+class MailServer:
+    """Keeps what it is sent. `reply` answers the end of a message; `to_address` answers each address."""
+
+    def __init__(self) -> None:
+        self.mails: list[tuple[list[str], ParsedEmail]] = []
+        self.reply, self.to_address = "250 OK", "250 OK"
+
+    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: Any) -> str:  # noqa: N802
+        if self.to_address.startswith("250"):
+            envelope.rcpt_tos.append(address)
+        return self.to_address
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802, aiosmtpd's names
+        if self.reply.startswith("250"):
+            self.mails.append((envelope.rcpt_tos, message_from_bytes(envelope.content, policy=default)))
+        return self.reply
+
+
+@pytest.fixture
+def mail_server(settings: Settings) -> Iterator[MailServer]:
+    """A server on a free port, and the settings that lead to it."""
+    handler = MailServer()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(handler, hostname="127.0.0.1", port=port)
+    controller.start()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+    settings.EMAIL_USE_TLS = False
+    settings.DEFAULT_FROM_EMAIL = "dlqadmin@example.com"
+    yield handler
+    controller.stop()
+
+
+def test_all_addresses_get_one_plain_text_mail(mail_server: MailServer) -> None:
+    delivery = work(queued(made("ada@example.com, bob@example.org", "email")))
+    [(addresses, mail)] = mail_server.mails
+    assert addresses == ["ada@example.com", "bob@example.org"]
+    assert (mail["Subject"], mail["From"], mail["To"]) == (
+        "Orders fail", "dlqadmin@example.com", "ada@example.com, bob@example.org",
+    )  # fmt: skip
+    assert mail.get_content_type() == "text/plain"
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert (mail["Dlqadmin-Delivery"], mail["Message-ID"]) == (delivery.public_id, f"<{delivery.public_id}@dlqadmin>")
+    text = mail.get_payload(decode=True)
+    assert isinstance(text, bytes)
+    assert text.decode().split() == (
+        ["12", "dead", "letters", "in", "5", "minutes", "https://dlq.example.com/groups/7"]
+    )  # fmt: skip
+    assert (delivery.state, delivery.result) == ("delivered", "The mail server accepted it.")
+
+
+@pytest.mark.parametrize("line_break", ["\r\n", "\n", "\r", "\u2028", "\x0b", "\x85"])
+def test_a_subject_adds_no_header(mail_server: MailServer, line_break: str) -> None:
+    message = ChannelMessage("e", f"Fails{line_break}Bcc: eve@example.com{line_break}{line_break}<b>", "body")
+    assert one_line(message.subject) == "Fails Bcc: eve@example.com <b>"
+    assert work(queued(made("ada@example.com", "email"), message=message)).state == "delivered"
+    [(addresses, mail)] = mail_server.mails
+    assert (addresses, mail["Bcc"], mail["Subject"]) == (
+        ["ada@example.com"], None, "Fails Bcc: eve@example.com <b>",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "target", ["ada@example.com\nBcc: eve@example.com", "ada", "", " , ", "Ada <ada@example.com>", "a@b.de," * 21]
+)
+def test_a_target_that_is_no_list_of_addresses_is_refused(mail_server: MailServer, target: str) -> None:
+    assert emails.target_problem(target).startswith("must be")
+
+
+@pytest.mark.parametrize(
+    ("reply", "to_address", "result"),
+    [
+        ("451 busy", "250 OK", SendFailed("The mail server refused the message: SMTP 451.")),
+        ("554 spam hunter2", "250 OK", SendRefused("The mail server refused the message: SMTP 554.")),
+        ("250 OK", "550 nobody", SendRefused("The mail server refused the addresses: SMTP 550.")),
+        ("250 OK", "450 full", SendFailed("The mail server refused the addresses: SMTP 450.")),
+        ("250 OK", "250 OK", SendAccepted("The mail server accepted it.")),
+    ],
+)
+def test_a_reply_code_decides_whether_another_try_helps(
+    mail_server: MailServer, reply: str, to_address: str, result: object
+) -> None:
+    mail_server.reply, mail_server.to_address = reply, to_address
+    channel = made("ada@example.com", "email")
+    assert emails.send(channel, queued(channel), timezone.now()) == result
+
+
+def test_a_mail_server_that_is_away_fails_for_now(mail_server: MailServer, settings: Settings) -> None:
+    channel = made("ada@example.com", "email")
+    settings.EMAIL_PORT = 1
+    result = emails.send(channel, queued(channel), timezone.now())
+    assert result == SendFailed("The mail server 127.0.0.1 can't be reached (ConnectionRefusedError).")
+
+
+def test_without_a_mail_server_no_channel_is_made(settings: Settings) -> None:
+    settings.EMAIL_HOST = ""
+    with pytest.raises(ParameterError, match="Set EMAIL_HOST"):
+        made("ada@example.com", "email")
+
+
+def test_the_description_shows_no_address(mail_server: MailServer) -> None:
+    assert emails.describe("ada@example.com") == "E-mail, an address at example.com"
+    assert emails.describe("ada@example.com,bob@example.com") == "E-mail, 2 addresses at example.com"
