@@ -12,15 +12,16 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, QuerySet, Sum
 
 from dlqadmin.alerts import notices
 from dlqadmin.alerts.conditions import NEW_GROUP, CompiledRule, Subject, SubjectMatch
 from dlqadmin.alerts.facts import AlertFacts, DataStamp, FactNeeds, FactReader, data_stamp, own_cluster
 from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, EvaluationMark, FiringState
+from dlqadmin.alerts.team_facts import TeamFacts
 from dlqadmin.alerts.transitions import transitions
 from dlqadmin.rest.text import storable
-from dlqadmin.teams.reach import EVERYTHING, of_teams
+from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams
 
 LOOK_BACK = 60  # evaluations; with one every 5 s, transactions of up to 5 minutes may commit ids out of order
 QUIET_FOR = timedelta(seconds=30)  # between two evaluations while nothing is indexed
@@ -39,41 +40,44 @@ class RuleEvaluator:
 
     def __init__(self) -> None:
         self._reader = FactReader()
+        self._teams = TeamFacts({})
         self._compiled: dict[int, tuple[object, CompiledRule]] = {}
         self._seen: tuple[object, ...] | None = None
         self._evaluated_at: datetime | None = None
 
     def run(self, now: datetime) -> Pass:
         """Evaluate once. While nothing changes, only messages and escalations that are due are looked at."""
+        stamp = _stamp()
+        if stamp == self._seen and self._evaluated_at and timedelta() <= now - self._evaluated_at < QUIET_FOR:
+            return _settle(now)
         rules = list(AlertRule.objects.prefetch_related("tells").order_by("pk"))
         if not rules and not AlertFiring.objects.filter(ended_at=None).exists():
             return Pass()
         mark, _ = EvaluationMark.objects.get_or_create(pk=1)
-        stamp = self._stamp(rules)
-        if stamp == self._seen and self._evaluated_at and timedelta() <= now - self._evaluated_at < QUIET_FOR:
-            return _settle(now)
         active = _active()
         self._compile(rules)
         after_group = mark.group_ids[0] if mark.group_ids else min((rule.from_group for rule in rules), default=0)
         facts = self._reader.read(self._needs(rules, active), after_group, now)
-        found = {rule.pk: self._compiled[rule.pk][1].match(facts) for rule in rules}
+        teams = self._teams.divide(facts)
+        found = {rule.pk: self._compiled[rule.pk][1].match(teams.get(rule.team_id or 0, facts)) for rule in rules}
         done = self._store(mark, rules, found, facts, after_group)
         if done.stored:
             self._seen, self._evaluated_at = stamp, now
         return done
 
-    def _stamp(self, rules: Iterable[AlertRule]) -> tuple[DataStamp, object]:
-        return data_stamp(), [(rule.pk, rule.version) for rule in rules]
-
     def _compile(self, rules: Iterable[AlertRule]) -> None:
         """Compile the rules that changed, or whose team owns something else now."""
         reaches = {team: of_teams(frozenset((team,))) for team in {rule.team_id for rule in rules} if team is not None}
+        if reaches != self._teams.reaches:
+            self._teams = TeamFacts(reaches)
         kept = {}
         for rule in rules:
             reach = reaches.get(rule.team_id, EVERYTHING) if rule.team_id is not None else EVERYTHING
             key = (rule.version, reach)
             known = self._compiled.get(rule.pk)
-            kept[rule.pk] = known if known is not None and known[0] == key else (key, compiled(rule, own_cluster()))
+            kept[rule.pk] = (
+                known if known is not None and known[0] == key else (key, compiled(rule, reach, own_cluster()))
+            )
         self._compiled = kept
 
     def _needs(self, rules: Iterable[AlertRule], active: Mapping[int, Mapping[Subject, AlertFiring]]) -> FactNeeds:
@@ -108,9 +112,8 @@ class RuleEvaluator:
             return Pass(sent=_finish(facts.at))
 
 
-def compiled(rule: AlertRule, cluster: str) -> CompiledRule:
+def compiled(rule: AlertRule, reach: Reach, cluster: str) -> CompiledRule:
     """Return a rule, ready to be matched."""
-    reach = EVERYTHING if rule.team_id is None else of_teams(frozenset((rule.team_id,)))
     bounds = {"since": rule.since, "from_group": rule.from_group}
     return CompiledRule(rule.conditions, rule.query, reach, cluster, match_all=rule.match_all, **bounds)
 
@@ -136,6 +139,11 @@ def _take_turn(mark: EvaluationMark, last_group: int, now: datetime) -> bool:
     seen = [*(mark.group_ids or [highest]), highest][-LOOK_BACK:]
     rows = EvaluationMark.objects.filter(pk=mark.pk, turn=mark.turn)
     return bool(rows.update(turn=mark.turn + 1, ticked_at=now, group_ids=seen))
+
+
+def _stamp() -> tuple[DataStamp, object]:
+    """Return what changes when dead letters are indexed, or when a rule is made, changed or deleted."""
+    return data_stamp(), AlertRule.objects.aggregate(n=Count("pk"), last=Max("pk"), versions=Sum("version"))
 
 
 def _settle(now: datetime) -> Pass:

@@ -16,6 +16,7 @@ from dlqadmin.alerts.models import AlertRule, RuleTell
 from dlqadmin.alerts.transitions import transitions
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.search.time_limits import TimeBudget
+from dlqadmin.teams.reach import EVERYTHING, of_teams
 
 LOOKED_BACK = timedelta(days=7)
 BUCKET = timedelta(hours=3)
@@ -45,7 +46,8 @@ def preview(rule: AlertRule, now: datetime, budget: TimeBudget | None = None) ->
     """Return when an unsaved rule would have fired within seven days, of what the request may reach."""
     start = now - LOOKED_BACK
     rule.since, rule.from_group = start, 0
-    own = compiled(rule, own_cluster())
+    reach = EVERYTHING if rule.team_id is None else of_teams(frozenset((rule.team_id,)))
+    own = compiled(rule, reach, own_cluster())
     history = AlertHistory(own, start, now, budget or TimeBudget())
     found = replay(own, history)
     unknown = [values["kind"] for values in rule.conditions if not CONDITIONS[values["kind"]].has_history]
