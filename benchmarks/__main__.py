@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from benchmarks import (
+    alerts,
     connect_chain,
     connect_clean,
     connect_damaged,
@@ -28,6 +29,7 @@ from benchmarks import (
 )
 
 BENCHMARKS: dict[str, Callable[[], object]] = {
+    "alerts": alerts.run,
     "connect-clean": connect_clean.run,
     "connect-10": connect_damaged.run_10,
     "connect-50": connect_damaged.run_50,

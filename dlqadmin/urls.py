@@ -13,6 +13,7 @@ api = [
     path("", include("dlqadmin.audit.urls")),
     path("", include("dlqadmin.accounts.urls")),
     path("", include("dlqadmin.notifications.urls")),
+    path("", include("dlqadmin.alerts.urls")),
     path("", include("dlqadmin.deadletters.urls")),
     path("", include("dlqadmin.exports.urls")),
     path("", include("dlqadmin.schemas.urls")),

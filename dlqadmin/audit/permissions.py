@@ -208,6 +208,14 @@ class IsAdministrator(BasePermission):
 IsViewer = requires(VIEW)
 IsViewerOrWritingOperator = requires(VIEW, to_write=(OPERATE,))
 IsPayloadReader = requires(READ_PAYLOADS)
+
+
+class IsViewerOrOperator(requires(VIEW)):  # type: ignore[misc]  # made by a function
+    """Permission to read, and for operators to change what writes nothing to Kafka, also on a read-only cluster."""
+
+    of_writes = Requirement((OPERATE,), is_write=False)
+
+
 IsOperator = requires(OPERATE, writes=True)
 IsApprover = requires(APPROVE, writes=True)
 

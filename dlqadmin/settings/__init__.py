@@ -112,6 +112,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",  # the files of Swagger UI, so that no other host is asked for them
     "dlqadmin.clusters",
+    "dlqadmin.alerts",
     "dlqadmin.overview",
     "dlqadmin.replays",
     "dlqadmin.metrics",
@@ -199,6 +200,8 @@ AUDIT_SHIP_TO = env.str("AUDIT_SHIP_TO", default="")
 
 # Channels of notifications. The key encrypts their targets; former keys still decrypt. Messages go to no loopback
 # or private address, except the hosts and networks (CIDR) listed here.
+# The address at which people open the dashboard, for links in messages. Empty: messages have no links.
+DLQADMIN_URL = env.str("DLQADMIN_URL", default="").rstrip("/")
 ALERT_KEY = environment.alert_key(SECRET_KEY)
 ALERT_OLD_KEYS: list[str] = env.list("ALERT_OLD_KEYS", default=[])
 ALERT_PRIVATE_HOSTS = environment.private_hosts(

@@ -108,6 +108,16 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "evaluate-alerts": {
+        "task": "dlqadmin.alerts.tasks.evaluate_alerts",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
+    "prune-alerts": {
+        "task": "dlqadmin.alerts.tasks.prune_alerts",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
     "sweep-notifications": {
         "task": "dlqadmin.notifications.tasks.sweep_notifications",
         "schedule": 5.0,

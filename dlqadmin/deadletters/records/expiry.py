@@ -111,8 +111,8 @@ def of_group(pk: int, now: datetime, broker: RetentionQueries = retention, limit
     return GroupClocks([clock(one, facts, now) for one in own], [clock(one, facts, now) for one in origins], complete)
 
 
-def expiring_soon(now: datetime, broker: RetentionQueries = retention) -> list[ExpiringTopic]:
-    """Return the dead letter topics that may lose records within three hours, soonest first.
+def expiring_soon(now: datetime, broker: RetentionQueries = retention, within: timedelta = SOON) -> list[ExpiringTopic]:
+    """Return the dead letter topics that may lose records `within` a time, soonest first.
 
     Only time-based retention is considered. The numbers come from the counters of unresolved groups. The list
     is empty while Kafka is unavailable.
@@ -125,7 +125,7 @@ def expiring_soon(now: datetime, broker: RetentionQueries = retention) -> list[E
     for keeps_ms, topics in by_retention.items():  # few: most topics have the cluster's default
         keeps = timedelta(milliseconds=keeps_ms)
         start = now - keeps
-        counts = _count_unresolved(Filters(start, start + SOON, include={"topic": tuple(topics)}))
+        counts = _count_unresolved(Filters(start, start + within, include={"topic": tuple(topics)}))
         firsts = _first_failures(counts, start) if counts else {}
         found += [ExpiringTopic(topic, counts[topic], at + keeps, keeps_ms) for topic, at in firsts.items()]
     return sorted(found, key=lambda row: row.first)

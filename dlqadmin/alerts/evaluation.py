@@ -1,0 +1,298 @@
+"""Evaluate all rules: read the facts once, open and end firings, and queue what channels are told.
+
+One transaction holds the firings and the deliveries. It begins with a guarded update of the mark, so of two workers
+that evaluate at once, one stores nothing. A worker that is killed before the commit has stored nothing either.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Count, Max, QuerySet, Sum
+
+from dlqadmin.alerts import notices
+from dlqadmin.alerts.conditions import NEW_GROUP, CompiledRule, Subject, SubjectMatch
+from dlqadmin.alerts.facts import AlertFacts, DataStamp, FactNeeds, FactReader, data_stamp, own_cluster
+from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, EvaluationMark, FiringState
+from dlqadmin.alerts.team_facts import TeamFacts
+from dlqadmin.alerts.transitions import transitions
+from dlqadmin.rest.text import storable
+from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams
+
+LOOK_BACK = 60  # evaluations; with one every 5 s, transactions of up to 5 minutes may commit ids out of order
+QUIET_FOR = timedelta(seconds=30)  # between two evaluations while nothing is indexed
+KEPT = timedelta(days=90)
+
+
+class Pass(NamedTuple):
+    """What an evaluation did: whether it was the one to store, and the number of messages."""
+
+    stored: bool = True
+    sent: int = 0
+
+
+class RuleEvaluator:
+    """Evaluates the rules again and again. It keeps compiled rules and facts between two evaluations."""
+
+    def __init__(self) -> None:
+        self._reader = FactReader()
+        self._teams = TeamFacts({})
+        self._compiled: dict[int, tuple[object, CompiledRule]] = {}
+        self._seen: tuple[object, ...] | None = None
+        self._evaluated_at: datetime | None = None
+
+    def run(self, now: datetime) -> Pass:
+        """Evaluate once. While nothing changes, only messages and escalations that are due are looked at."""
+        stamp = _stamp()
+        if stamp == self._seen and self._evaluated_at and timedelta() <= now - self._evaluated_at < QUIET_FOR:
+            return _settle(now)
+        rules = list(AlertRule.objects.prefetch_related("tells").order_by("pk"))
+        if not rules and not AlertFiring.objects.filter(ended_at=None).exists():
+            return Pass()
+        mark, _ = EvaluationMark.objects.get_or_create(pk=1)
+        active = _active()
+        self._compile(rules)
+        after_group = mark.group_ids[0] if mark.group_ids else min((rule.from_group for rule in rules), default=0)
+        facts = self._reader.read(self._needs(rules, active), after_group, now)
+        teams = self._teams.divide(facts)
+        found = {rule.pk: self._compiled[rule.pk][1].match(teams.get(rule.team_id or 0, facts)) for rule in rules}
+        done = self._store(mark, rules, found, facts, after_group)
+        if done.stored:
+            self._seen, self._evaluated_at = stamp, now
+        return done
+
+    def _compile(self, rules: Iterable[AlertRule]) -> None:
+        """Compile the rules that changed, or whose team owns something else now."""
+        reaches = {team: of_teams(frozenset((team,))) for team in {rule.team_id for rule in rules} if team is not None}
+        if reaches != self._teams.reaches:
+            self._teams = TeamFacts(reaches)
+        kept = {}
+        for rule in rules:
+            reach = reaches.get(rule.team_id, EVERYTHING) if rule.team_id is not None else EVERYTHING
+            key = (rule.version, reach)
+            known = self._compiled.get(rule.pk)
+            kept[rule.pk] = (
+                known if known is not None and known[0] == key else (key, compiled(rule, reach, own_cluster()))
+            )
+        self._compiled = kept
+
+    def _needs(self, rules: Iterable[AlertRule], active: Mapping[int, Mapping[Subject, AlertFiring]]) -> FactNeeds:
+        own = [self._compiled[rule.pk][1] for rule in rules]
+        hours = [values["hours"] for rule in own for values in rule.conditions if "hours" in values]
+        groups = {int(key) for firings in active.values() for kind, key in firings if kind == "group"}
+        return FactNeeds(
+            frozenset().union(*(rule.needs for rule in own)),
+            frozenset().union(*(rule.intervals for rule in own)),
+            max(hours, default=3),
+            frozenset(rule.team_id for rule in rules if rule.team_id is not None),
+            frozenset(groups),
+        )
+
+    def _store(
+        self,
+        mark: EvaluationMark,
+        rules: Iterable[AlertRule],
+        found: Mapping[int, Mapping[Subject, SubjectMatch]],
+        facts: AlertFacts,
+        after_group: int,
+    ) -> Pass:
+        with transaction.atomic():
+            if not _take_turn(mark, max(facts.groups, default=after_group), facts.at):
+                return Pass(stored=False)
+            # Acknowledged, changed or deleted meanwhile: what the transaction reads counts.
+            active, versions = _active(lock=True), dict(AlertRule.objects.values_list("pk", "version"))
+            told = _told_before(found, active)
+            for rule in rules:
+                if versions.get(rule.pk) == rule.version:
+                    _apply(rule, active.get(rule.pk, {}), found[rule.pk], told[rule.pk], facts)
+            return Pass(sent=_finish(facts.at))
+
+
+def compiled(rule: AlertRule, reach: Reach, cluster: str) -> CompiledRule:
+    """Return a rule, ready to be matched."""
+    bounds = {"since": rule.since, "from_group": rule.from_group}
+    return CompiledRule(rule.conditions, rule.query, reach, cluster, match_all=rule.match_all, **bounds)
+
+
+def prune(now: datetime) -> None:
+    """Delete firings that ended over 90 days ago."""
+    AlertFiring.objects.filter(ended_at__lt=now - KEPT).delete()
+
+
+def end(firing: AlertFiring, rule: AlertRule, now: datetime) -> None:
+    """End a firing, and tell its channels if they were told of its beginning."""
+    firing.state, firing.ended_at = FiringState.RESOLVED, now
+    firing.save(update_fields=["state", "ended_at"])
+    if rule.tell_resolved and firing.tellings and not _is_muted(rule, now):
+        waiting = AlertNotice.objects.filter(firing=firing).exists()  # held ones say that it ended
+        if not waiting:
+            notices.add(rule, rule.tells.all(), firing, "resolved", now, apart=True)
+
+
+def _take_turn(mark: EvaluationMark, last_group: int, now: datetime) -> bool:
+    """Move the mark, if no other worker has."""
+    highest = max([last_group, *mark.group_ids[-1:]])
+    seen = [*(mark.group_ids or [highest]), highest][-LOOK_BACK:]
+    rows = EvaluationMark.objects.filter(pk=mark.pk, turn=mark.turn)
+    return bool(rows.update(turn=mark.turn + 1, ticked_at=now, group_ids=seen))
+
+
+def _stamp() -> tuple[DataStamp, object]:
+    """Return what changes when dead letters are indexed, or when a rule is made, changed or deleted."""
+    return data_stamp(), AlertRule.objects.aggregate(n=Count("pk"), last=Max("pk"), versions=Sum("version"))
+
+
+def _settle(now: datetime) -> Pass:
+    """Send what is due although nothing changed."""
+    escalates = _escalating(now).exists()
+    if not escalates and not AlertNotice.objects.filter(due_at__lte=now).exists():
+        return Pass()
+    mark = EvaluationMark.objects.get(pk=1)
+    with transaction.atomic():
+        if not EvaluationMark.objects.filter(pk=1, turn=mark.turn).update(turn=mark.turn + 1, ticked_at=now):
+            return Pass(stored=False)
+        return Pass(sent=_finish(now))
+
+
+def _finish(now: datetime) -> int:
+    for firing in _escalating(now).select_for_update(of=("self",)).select_related("rule"):
+        if (rule := firing.rule) is None or rule.escalate_to_id is None or _is_muted(rule, now):
+            continue
+        firing.escalated_at = now
+        firing.save(update_fields=["escalated_at"])
+        AlertNotice.objects.create(
+            firing=firing, channel_id=rule.escalate_to_id, kind="escalated", at=now, due_at=now, apart=True
+        )
+    return notices.send_due(now)
+
+
+def _escalating(now: datetime) -> QuerySet[AlertFiring]:
+    rows = AlertFiring.objects.filter(escalated_at=None, ended_at=None, escalate_at__lte=now)
+    return rows.filter(state=FiringState.FIRING)
+
+
+def _active(*, lock: bool = False) -> dict[int, dict[Subject, AlertFiring]]:
+    """Return the active firings by rule and subject."""
+    rows = AlertFiring.objects.filter(ended_at=None, rule__isnull=False)
+    found: dict[int, dict[Subject, AlertFiring]] = defaultdict(dict)
+    for row in rows.select_for_update() if lock else rows:
+        assert row.rule_id is not None
+        found[row.rule_id][row.subject_kind, row.subject_key] = row
+    return found
+
+
+def _told_before(
+    found: Mapping[int, Mapping[Subject, SubjectMatch]], active: Mapping[int, Mapping[Subject, AlertFiring]]
+) -> dict[int, set[str]]:
+    """Return by rule the groups that look new and about which the rule had a firing before."""
+    fresh = {
+        (rule, match.key)
+        for rule, matches in found.items()
+        for subject, match in matches.items()
+        if match.condition == NEW_GROUP and subject not in active.get(rule, {})
+    }
+    told: dict[int, set[str]] = defaultdict(set)
+    if fresh:
+        rules, keys = {rule for rule, _ in fresh}, {key for _, key in fresh}
+        rows = AlertFiring.objects.filter(rule_id__in=rules, subject_kind="group", subject_key__in=keys)
+        for rule, key in rows.order_by().values_list("rule_id", "subject_key").distinct():
+            told[rule].add(key)
+    return told
+
+
+def _apply(
+    rule: AlertRule,
+    active: Mapping[Subject, AlertFiring],
+    found: Mapping[Subject, SubjectMatch],
+    told_new: set[str],
+    facts: AlertFacts,
+) -> None:
+    """Store the changes of one rule, and add its messages."""
+    changes, now = transitions(active, found, told_new, facts), facts.at
+    for subject in changes.ended:
+        end(active[subject], rule, now)
+    due: list[tuple[AlertFiring, str, bool]] = []
+    for subject, match in changes.lasting:
+        firing = active[subject]
+        if match is not None:
+            _update(firing, match)
+        if kind := _message_kind(rule, firing, match, now):
+            is_late = kind == "opened" and _is_overdue(rule, match.at if match else firing.started_at, now)
+            due.append((firing, kind, is_late))
+    for match in changes.opened:
+        firing = _open(rule, match, now)
+        if kind := _message_kind(rule, firing, match, now):
+            due.append((firing, kind, _is_overdue(rule, match.at, now)))
+    if due and not _is_muted(rule, now):
+        _tell(rule, due, now)
+
+
+def _tell(rule: AlertRule, due: Iterable[tuple[AlertFiring, str, bool]], now: datetime) -> None:
+    tells = list(rule.tells.all())
+    for firing, kind, overdue in due:
+        firing.told_at, firing.tellings = now, firing.tellings + 1
+        first = notices.add(rule, tells, firing, kind, now, apart=not overdue)
+        if rule.escalate_after_s is not None and firing.escalate_at is None and firing.escalated_at is None:
+            firing.escalate_at = (first or now) + timedelta(seconds=rule.escalate_after_s)
+        firing.save(update_fields=["told_at", "tellings", "escalate_at"])
+    if rule.digest:
+        next_at = now if rule.digested_at is None else rule.digested_at + timedelta(seconds=rule.interval_s)
+        if next_at <= now or rule.digested_at is None or rule.digested_at > now:
+            AlertRule.objects.filter(pk=rule.pk).update(digested_at=now)
+
+
+def _message_kind(rule: AlertRule, firing: AlertFiring, match: SubjectMatch | None, now: datetime) -> str:
+    """Return the kind of message that the channels get now, or "".
+
+    A subject has at most one message in the interval of the rule. A clock that went back counts as no time passed.
+    """
+    if firing.state != FiringState.FIRING or (firing.snoozed_until is not None and now < firing.snoozed_until):
+        return ""
+    if firing.told_at is not None and not rule.digest and now - firing.told_at < timedelta(seconds=rule.interval_s):
+        return ""
+    if not firing.tellings:
+        return "opened"
+    is_news = match is not None and firing.told_at is not None and match.active_at > firing.told_at
+    passed = firing.told_at is None or now - firing.told_at >= timedelta(seconds=rule.interval_s)
+    return "repeated" if is_news and passed else ""
+
+
+def _is_overdue(rule: AlertRule, at: datetime, now: datetime) -> bool:
+    """Return whether an event is older than the interval, as after a time without a worker."""
+    return now - at > timedelta(seconds=max(rule.interval_s, 300))
+
+
+def _open(rule: AlertRule, match: SubjectMatch, now: datetime) -> AlertFiring:
+    own = AlertFiring.objects.filter(rule=rule, subject_kind=match.kind, subject_key=match.key)
+    told_at = own.aggregate(at=Max("told_at"))["at"]
+    return AlertFiring.objects.create(
+        rule=rule,
+        rule_name=rule.name,
+        team_id=rule.team_id,
+        condition=match.condition,
+        subject_kind=match.kind,
+        subject_key=match.key[:330],
+        title=storable(match.title)[:300],
+        event=match.event,
+        facts=storable(match.facts),
+        href=match.href,
+        started_at=now,
+        last_seen=now,
+        told_at=None if told_at is None else min(told_at, now),
+    )
+
+
+def _update(firing: AlertFiring, match: SubjectMatch) -> None:
+    """Store what changed about a firing. Counts alone move with each record, so the title keeps its first ones."""
+    facts = storable(match.facts)
+    if facts != firing.facts:
+        firing.facts, firing.last_seen = facts, max(firing.last_seen, match.active_at)
+        firing.save(update_fields=["facts", "last_seen"])
+
+
+def _is_muted(rule: AlertRule, now: datetime) -> bool:
+    return rule.muted_until is not None and now < rule.muted_until

@@ -1,0 +1,60 @@
+"""Facts by team: each rule then looks at the sources of its team alone. What a rule counts, its scope decides."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from dlqadmin.alerts.facts import AlertFacts
+from dlqadmin.alerts.rule_filters import SourceCell
+from dlqadmin.teams.reach import Reach
+
+Value = TypeVar("Value")
+
+
+class TeamFacts:
+    """Divides facts by team. The teams of a source are remembered until what the teams own changes."""
+
+    def __init__(self, reaches: Mapping[int, Reach]) -> None:
+        self.reaches = reaches
+        self._teams: dict[SourceCell, list[int]] = {}
+
+    def divide(self, facts: AlertFacts) -> dict[int, AlertFacts]:
+        """Return the facts of each team. A group belongs to each team that has one of its sources."""
+        hours = self._by_team(facts.hours)
+        windows = {seconds: self._by_team(cells) for seconds, cells in facts.windows.items()}
+        group_cells: dict[int, dict[int, list[SourceCell]]] = defaultdict(dict)
+        for pk, cells in facts.group_cells.items():
+            for cell in cells:
+                for team in self._teams_of(cell):
+                    group_cells[team].setdefault(pk, []).append(cell)
+        return {
+            team: msgspec.structs.replace(
+                facts,
+                hours=hours.get(team, {}),
+                windows={seconds: found.get(team, {}) for seconds, found in windows.items()},
+                group_cells=group_cells.get(team, {}),
+                groups={pk: facts.groups[pk] for pk in group_cells.get(team, {})},
+            )
+            for team in self.reaches
+        }
+
+    def _by_team(self, cells: Mapping[SourceCell, Value]) -> dict[int, dict[SourceCell, Value]]:
+        found: dict[int, dict[SourceCell, Value]] = defaultdict(dict)
+        for cell, value in cells.items():
+            for team in self._teams_of(cell):
+                found[team][cell] = value
+        return found
+
+    def _teams_of(self, cell: SourceCell) -> list[int]:
+        known = self._teams.get(cell)
+        if known is None:
+            known = self._teams[cell] = [
+                team
+                for team, reach in self.reaches.items()
+                if reach.has_source(cell.topic, cell.connector, cell.cluster)
+            ]
+        return known
