@@ -22,12 +22,14 @@ from dlqadmin.audit import entry_lines, queries
 from dlqadmin.audit.documents import AuditOptions, AuditPage, SessionDocument
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.entry_filters import PARAMETERS, parse_filter
+from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.permissions import (
     APPROVE,
     READ_PAYLOADS,
     IsExporter,
     has_permission,
     is_administrator,
+    reach_of,
     rights_of,
     role_of,
 )
@@ -95,8 +97,13 @@ class AuditView(APIView):
         params = request.query_params
         wanted = parse_filter(params, timezone.now())
         limit = parse_limit(params.get("limit"))
-        reads = has_permission(request.user, READ_PAYLOADS)
-        return Response(queries.page(wanted, params.get("cursor"), limit, payload_reader=reads))
+        reach = reach_of(request.user, READ_PAYLOADS)
+
+        def shows_content(entry: AuditEntry) -> bool:
+            # An entry may cite records of any team, so readers of limited reach get the details of their own.
+            return not reach.is_limited or (bool(reach.teams) and entry.user_id == request.user.pk)
+
+        return Response(queries.page(wanted, params.get("cursor"), limit, shows_content))
 
 
 class AuditOptionsView(APIView):

@@ -6,14 +6,16 @@ Content is returned as exact bytes, with text beside them if they are UTF-8.
 from __future__ import annotations
 
 import base64
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import orjson
+from django.conf import settings
 
 from dlqadmin.audit.payload_reads import note_read
-from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, READ_PAYLOADS, has_permission
+from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, READ_PAYLOADS, reach_of
 from dlqadmin.rest.documents import Document
+from dlqadmin.teams.reach import NOTHING, Reach
 
 SHOWN_BYTES = 64 * 1024
 OPENINGS = (b"{", b"[", b'"')
@@ -57,11 +59,21 @@ class HeaderDocument(Document):
     withheld: bool
 
 
-class PayloadReader(msgspec.Struct, frozen=True):
-    """A user to whom records are shown.
+class LetterSource(Protocol):
+    """A dead letter, or what is known of one: the topic and the connector that it came from."""
 
-    Content is withheld from users without the permission to read payloads.
-    """
+    @property
+    def topic(self) -> str: ...
+
+    @property
+    def connector(self) -> str: ...
+
+    @property
+    def cluster(self) -> str: ...
+
+
+class RecordReader(msgspec.Struct, frozen=True):
+    """A user to whom one record is shown. `may_read`: they may read the content of this record."""
 
     user: Any
     may_read: bool
@@ -75,12 +87,48 @@ class PayloadReader(msgspec.Struct, frozen=True):
             note_read(self.user, object_type, object_id, detail, records=records)
 
 
+class PayloadReader(msgspec.Struct, frozen=True):
+    """A user to whom records are shown, and the teams whose records they may read the content of.
+
+    A person may see the records of two teams, and read the content of one of them. So no content is released to this
+    reader: it is released to the reader `of` a record.
+    """
+
+    user: Any
+    reach: Reach
+
+    @property
+    def reads_any(self) -> bool:
+        """Return whether there can be a record whose content this reader may read."""
+        return self.reach.teams != NOTHING.teams
+
+    def of(self, source: LetterSource) -> RecordReader:
+        """Return the reader of a dead letter."""
+        return RecordReader(self.user, self.reach.has_source(source.topic, source.connector, source.cluster))
+
+    def of_topic(self, topic: str) -> RecordReader:
+        """Return the reader of a topic's records in this cluster."""
+        return RecordReader(self.user, self.reach.has_topic(topic, settings.CLUSTER))
+
+    def of_text_by(self, author: int | None) -> RecordReader:
+        """Return the reader of a text, such as a program, that may cite any record that its author could read.
+
+        A reader of limited reach may not be allowed to read those records, so they read texts of their own only.
+        """
+        own = author is not None and author == self.user.pk
+        return RecordReader(self.user, not self.reach.is_limited or (own and self.reads_any))
+
+    def note(self, object_type: str, object_id: str, detail: dict[str, Any], *, records: int | None = None) -> None:
+        """Audit that the content of records is about to be shown. Raises AuditUnavailable."""
+        RecordReader(self.user, self.reads_any).note(object_type, object_id, detail, records=records)
+
+
 def reader_of(user: Any) -> PayloadReader:
     """Return this user as a reader of records."""
-    return PayloadReader(user, has_permission(user, READ_PAYLOADS))
+    return PayloadReader(user, reach_of(user, READ_PAYLOADS))
 
 
-def release(content: Content, reader: PayloadReader) -> Content | None:
+def release(content: Content, reader: RecordReader) -> Content | None:
     """Return the content for this reader, or None without permission.
 
     All content that leaves the dashboard passes through this function. Put rules about visible fields here.
@@ -88,7 +136,7 @@ def release(content: Content, reader: PayloadReader) -> Content | None:
     return content if reader.may_read else None
 
 
-def payload(data: bytes | None, reader: PayloadReader, shown: int = SHOWN_BYTES) -> PayloadDocument:
+def payload(data: bytes | None, reader: RecordReader, shown: int = SHOWN_BYTES) -> PayloadDocument:
     """Return the first `shown` bytes as base64, and as text if they are UTF-8.
 
     The result also tells whether all bytes are JSON.
@@ -122,7 +170,7 @@ def as_base64_and_text(data: bytes | None) -> dict[str, str | None]:
     return {"base64": base64.b64encode(data).decode(), "text": _text(data, cut=False)}
 
 
-def header(name: str, value: bytes | None, reader: PayloadReader) -> HeaderDocument:
+def header(name: str, value: bytes | None, reader: RecordReader) -> HeaderDocument:
     """Return a header for the API. A null value differs from an empty one."""
     size = None if value is None else len(value)
     head = None if value is None else value[:SHOWN_BYTES]

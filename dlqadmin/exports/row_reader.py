@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Case, F, Func
@@ -52,6 +52,12 @@ SIZES = [Coalesce(size, 0) for size in ("key_size", "value_size", *map(ByteLengt
 DECODED = {"decoded_value": F("decoded__json")}  # searched in place of the value, and not exported
 # A dead letter by column name: facts as stored, key and value as bytes, headers as pairs.
 Row = dict[str, Any]
+
+
+class _Source(NamedTuple):
+    topic: str
+    connector: str
+    cluster: str
 
 
 def slices(filters: Filters, after: int, last: int, reader: PayloadReader) -> Iterator[list[Row]]:
@@ -148,13 +154,14 @@ def _traces(digests: set[str], known: dict[str, str]) -> dict[str, str]:
 
 
 def _complete_row(row: Row, traces: dict[str, str], reader: PayloadReader) -> Row:
+    own = reader.of(_Source(row["topic"], row["connector"], row["cluster"]))
     packed = as_bytes(row.pop("packed"))
     del row["fetched"], row["value_size"]
     heads, frames = row.pop("heads"), traces.get(row.pop("trace_id"))
     row["trace"] = None if frames is None else join(heads, frames)
-    row["key"], row["value"] = (release(as_bytes(row[name]), reader) for name in ("key", "value"))
+    row["key"], row["value"] = (release(as_bytes(row[name]), own) for name in ("key", "value"))
     headers = unpack_headers(packed) if packed else ()
-    row["headers"] = tuple((name, release(value, reader)) for name, value in headers)
+    row["headers"] = tuple((name, release(value, own)) for name, value in headers)
     for name in EMPTY_IS_NULL:
         row[name] = row[name] or None
     return row

@@ -23,7 +23,7 @@ def documents(rows: Sequence[DeadLetter], reader: PayloadReader) -> list[Example
     Key and value are withheld from readers without access. A null may be a null in the record, or
     withheld content.
     """
-    heads = _context_heads([row.pk for row in rows]) if reader.may_read else {}
+    heads = _context_heads([row.pk for row in rows]) if reader.reads_any else {}
     return [
         ExampleDocument(
             dead_letter=row.pk,
@@ -31,8 +31,8 @@ def documents(rows: Sequence[DeadLetter], reader: PayloadReader) -> list[Example
             origin=f"{row.origin_topic} / {row.origin_partition} / {row.origin_offset}" if row.origin_topic else "",
             failed_at=iso(row.failed_at),
             message=row.message,
-            key=release(row.key_text, reader),
-            value=_text(release(heads.get(row.pk), reader)),
+            key=release(row.key_text, reader.of(row)),
+            value=_text(release(heads.get(row.pk), reader.of(row))),
             value_size=row.value_size,
         )
         for row in rows

@@ -35,6 +35,7 @@ from dlqadmin.reports.documents import (
 )
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.reach import Reach
 
 MOST_REPLAYS, MOST_EVENTS, MOST_BARS, MOST_GROUPS = 20, 100, 40, 5
 LOOKED_AT = 2_000  # items of a replay whose groups are counted
@@ -44,16 +45,21 @@ TROUBLE_FIRST = (ItemState.FAILED_AGAIN, ItemState.UNKNOWN, ItemState.SKIPPED, I
 
 
 class ReportRequest(msgspec.Struct, frozen=True):
-    """The person who requests a report, and the time. `values`: they may export record contents."""
+    """The person who requests a report, and the time. `reach`: the records whose contents they may export."""
 
     actor: User
     now: datetime
-    values: bool
+    reach: Reach
+
+    @property
+    def values(self) -> bool:
+        """Return whether the report can have contents of records."""
+        return self.reader.reads_any
 
     @property
     def reader(self) -> PayloadReader:
         """Return the reader of the report; a reader without the right to export gets no content."""
-        return PayloadReader(self.actor, self.values)
+        return PayloadReader(self.actor, self.reach)
 
 
 def of_group(group: Group, filters: Filters, request: ReportRequest) -> GroupReport:

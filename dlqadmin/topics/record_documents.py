@@ -9,7 +9,7 @@ from django.conf import settings
 from dlqadmin.deadletters.index.column_values import moment
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import SHOWN_BYTES, PayloadReader, header, payload
+from dlqadmin.deadletters.payloads import SHOWN_BYTES, RecordReader, header, payload
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso_or_none
 from dlqadmin.topics.documents import TopicRecord, TopicRecordDetail, TopicRecords
@@ -21,7 +21,7 @@ PREVIEW_BYTES = 512
 Place = tuple[int, int]  # partition and offset
 
 
-def page_document(page: RecordPage, reader: PayloadReader) -> TopicRecords:
+def page_document(page: RecordPage, reader: RecordReader) -> TopicRecords:
     """Return a page of records with the first bytes of their keys and values."""
     letters = _dead_letters(page.records)
     return TopicRecords(
@@ -35,7 +35,7 @@ def page_document(page: RecordPage, reader: PayloadReader) -> TopicRecords:
     )
 
 
-def record_document(record: RawRecord, reader: PayloadReader) -> TopicRecordDetail:
+def record_document(record: RawRecord, reader: RecordReader) -> TopicRecordDetail:
     """Return a record with its headers, and the first 64 kB of its key and value."""
     return extend(
         TopicRecordDetail,
@@ -44,7 +44,7 @@ def record_document(record: RawRecord, reader: PayloadReader) -> TopicRecordDeta
     )
 
 
-def _document(record: RawRecord, reader: PayloadReader, letters: dict[Place, int], shown: int) -> TopicRecord:
+def _document(record: RawRecord, reader: RecordReader, letters: dict[Place, int], shown: int) -> TopicRecord:
     return TopicRecord(
         partition=record.partition,
         offset=record.offset,

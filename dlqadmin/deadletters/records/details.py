@@ -6,7 +6,7 @@ from dlqadmin.deadletters.groups.documents import GroupDocument
 from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import moment, unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, Original, TimeSource
-from dlqadmin.deadletters.payloads import PayloadDocument, PayloadReader, header, payload, release
+from dlqadmin.deadletters.payloads import PayloadDocument, RecordReader, header, payload, release
 from dlqadmin.deadletters.records.documents import (
     AttemptDocument,
     CauseDocument,
@@ -47,7 +47,7 @@ def message_of_letter(row: DeadLetter) -> RawRecord:
     )
 
 
-def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbours: NeighbourIds) -> DeadLetterDetail:
+def detail(row: DeadLetter, reader: RecordReader, group: GroupDocument, neighbours: NeighbourIds) -> DeadLetterDetail:
     """Return all that is known of a dead letter."""
     message = message_of_letter(row)
     facts = active_mappings().read(message)
@@ -95,7 +95,7 @@ def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbo
     )
 
 
-def _payload(row: DeadLetter, data: bytes | memoryview | None, reader: PayloadReader) -> PayloadDocument:
+def _payload(row: DeadLetter, data: bytes | memoryview | None, reader: RecordReader) -> PayloadDocument:
     """Return a payload for the API. Bytes that are not available are unknown, which differs from null."""
     shown = payload(as_bytes(data), reader)
     if data is None and row.original in LOST:
@@ -103,7 +103,7 @@ def _payload(row: DeadLetter, data: bytes | memoryview | None, reader: PayloadRe
     return shown
 
 
-def part_bytes(body: DeadLetterBody, name: str, reader: PayloadReader) -> bytes | None:
+def part_bytes(body: DeadLetterBody, name: str, reader: RecordReader) -> bytes | None:
     """Return the bytes of one part: context, key or value.
 
     A dead letter that carries the original value is its own context.
@@ -139,7 +139,7 @@ def _stages(facts: DeadLetterFacts) -> list[StageDocument]:
     ]
 
 
-def _source(facts: DeadLetterFacts, reader: PayloadReader) -> SourceDocument | None:
+def _source(facts: DeadLetterFacts, reader: RecordReader) -> SourceDocument | None:
     """Return the source coordinates of a record; None for records that were consumed from Kafka."""
     source = facts.source
     if source is None:

@@ -6,7 +6,7 @@ import msgspec
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, ReplayState, SavedSearch, WorkState
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import RecordReader, release
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
 
@@ -179,7 +179,7 @@ class SavedSearchList(Document):
     results: list[SavedSearchDocument]
 
 
-def row_document(row: DeadLetter, reader: PayloadReader) -> DeadLetterRow:
+def row_document(row: DeadLetter, reader: RecordReader) -> DeadLetterRow:
     """Return a dead letter as a list shows it."""
     fingerprint = row.fingerprint
     return DeadLetterRow(

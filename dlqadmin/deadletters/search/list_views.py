@@ -73,7 +73,7 @@ class DeadLetterList(APIView):
         reader.note("dead letters", "list", {"filter": filter_query(request)}, records=len(page.rows))
         return Response(
             DeadLetterPage(
-                results=[row_document(row, reader) for row in page.rows],
+                results=[row_document(row, reader.of(row)) for row in page.rows],
                 next=page.next,
                 total=MatchTotal(count=max(total.count, len(page.rows)), exact=total.exact),
                 took_ms=took_ms(started),

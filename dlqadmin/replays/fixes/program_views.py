@@ -63,8 +63,11 @@ class FixTemplateList(APIView):
 
     @extend_schema(operation_id="fix_templates_list", responses=FixProgramList)
     def get(self, request: Request) -> Response:
-        """Return the person's own templates, and those that other people share."""
-        found = programs.templates(actor(request))
+        """Return the person's own templates, and those that other people share.
+
+        The templates of others may cite any record, so readers of some teams' payloads get only their own.
+        """
+        found = programs.templates(actor(request), shared=not reader_of(request.user).reach.is_limited)
         return Response(FixProgramList(results=programs.program_documents(found, actor(request))))
 
     @extend_schema(operation_id="fix_templates_create", request=TemplateBody, responses={201: FixProgramDocument})

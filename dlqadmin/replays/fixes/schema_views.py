@@ -82,8 +82,8 @@ class DecodedFixView(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return the original key or value and the person's own draft of it, decoded with the cluster's registry."""
         part = requested_part(request)
-        row, reader = find(pk, "body"), reader_of(request.user)
-        note_read(reader, row, f"decoded {part} and draft")
+        row = find(pk, "body")
+        note_read(reader_of(request.user).of(row), row, f"decoded {part} and draft")
         whole = original(row)
         own = Fix.objects.filter(dead_letter=row, author_id=request.user.pk).first()
         messages = (whole, None if own is None else drafts.message_of(own))
@@ -109,7 +109,7 @@ class EncodeView(APIView):
         form.is_valid(raise_exception=True)
         part: Part = form.validated_data["part"]
         row = find(pk, "body")
-        note_read(reader_of(request.user), row, f"encoded {part}")
+        note_read(reader_of(request.user).of(row), row, f"encoded {part}")
         whole = original(row)
         if whole is None or _data(whole, part) is None:
             raise StateConflict(f"The original {part} is not available, so no schema is known for it.")

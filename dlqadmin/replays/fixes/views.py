@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator, IsPayloadReader, IsViewer, IsViewerOrWritingOperator
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, reader_of
+from dlqadmin.deadletters.payloads import RecordReader, reader_of
 from dlqadmin.deadletters.records.views import find, note_read
 from dlqadmin.replays.fixes import drafts, suggestions
 from dlqadmin.replays.fixes.documents import (
@@ -56,7 +56,8 @@ class FixRecord(APIView):
     @extend_schema(operation_id="fixes_retrieve", responses=FixDocument)
     def get(self, request: Request, pk: int) -> Response:
         """Return the original bytes, the person's own draft, and the authors of other drafts."""
-        row, reader = _with_bytes(pk), reader_of(request.user)
+        row = _with_bytes(pk)
+        reader = reader_of(request.user).of(row)
         note_read(reader, row, "record and draft")
         whole = original(row)
         there = Fix.objects.filter(dead_letter=row)
@@ -85,7 +86,7 @@ class FixRecord(APIView):
         form.is_valid(raise_exception=True)
         base = form.validated_data["base_updated_at"]
         kept = drafts.save(row, actor(request), form.edit(), base, timezone.now())
-        return Response(_draft(kept, original(row), reader_of(request.user)))
+        return Response(_draft(kept, original(row), reader_of(request.user).of(row)))
 
     @extend_schema(operation_id="fixes_discard", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> HttpResponse:
@@ -113,7 +114,8 @@ class FixSuggestions(APIView):
     @extend_schema(operation_id="fixes_suggestions", responses=FixSuggestionList)
     def get(self, request: Request, pk: int) -> Response:
         """Return values that could be sent instead, with reasons. None is applied automatically."""
-        row, reader = _with_bytes(pk, "trace"), reader_of(request.user)
+        row = _with_bytes(pk, "trace")
+        reader = reader_of(request.user).of(row)
         note_read(reader, row, "suggested values")
         whole = original(row)
         error = f"{row.message}\n{join(row.body.trace_heads, row.trace.text) if row.trace else ''}"
@@ -141,7 +143,7 @@ class FixListing(APIView):
             own &= drafts_of_selection(_selection(selection), actor(request))
         whole = own.select_related("dead_letter__body")
         light = whole.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
-        rows = [_row(fix, reader) for fix in light.iterator(chunk_size=AT_ONCE)]
+        rows = [_row(fix, reader.of(fix.dead_letter)) for fix in light.iterator(chunk_size=AT_ONCE)]
         reader.note("drafts", "list", {"what": "keys of their records"}, records=len(rows))
         return Response(FixList(results=rows, count=own.count()))
 
@@ -183,7 +185,7 @@ def _selection(text: str) -> Selection:
     return found
 
 
-def _row(fix: Fix, reader: PayloadReader) -> FixRow:
+def _row(fix: Fix, reader: RecordReader) -> FixRow:
     return FixRow(
         id=fix.pk,
         dead_letter=letter_document(fix.dead_letter, reader),
@@ -193,7 +195,7 @@ def _row(fix: Fix, reader: PayloadReader) -> FixRow:
     )
 
 
-def _draft(fix: Fix, whole: Outgoing | None, reader: PayloadReader) -> DraftDocument:
+def _draft(fix: Fix, whole: Outgoing | None, reader: RecordReader) -> DraftDocument:
     return extend(
         DraftDocument,
         message_document(drafts.message_of(fix), reader),

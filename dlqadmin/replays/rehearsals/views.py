@@ -85,5 +85,14 @@ def _document(found: Rehearsal, reader: PayloadReader) -> RehearsalDocument:
         created_at=iso(found.created_at),
         done_at=iso_or_none(found.done_at),
         # As they were stored: those of older versions may lack fields.
-        results=cast("list[RehearsedDocument]", release(found.result, reader) or []),
+        results=cast("list[RehearsedDocument]", _released(found.result, reader)),
     )
+
+
+def _released(results: list[Any], reader: PayloadReader) -> list[Any]:
+    """Return the results of the records that the reader may read now."""
+    if not reader.reach.is_limited:
+        return results
+    rows = DeadLetter.objects.in_bulk([one["dead_letter"]["id"] for one in results if "dead_letter" in one])
+    of_rows = ((one, rows.get(one.get("dead_letter", {}).get("id"))) for one in results)
+    return [one for one, row in of_rows if row is not None and release(one, reader.of(row)) is not None]
