@@ -12,7 +12,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,6 +36,7 @@ from dlqadmin.audit.permissions import (
 from dlqadmin.audit.requests import SignInBody
 from dlqadmin.audit.sentences import OUTCOMES
 from dlqadmin.broker.availability import describe_cluster
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
@@ -100,8 +101,10 @@ class AuditView(APIView):
         reach = reach_of(request.user, READ_PAYLOADS)
 
         def shows_content(entry: AuditEntry) -> bool:
-            # An entry may cite records of any team, so readers of limited reach get the details of their own.
-            return not reach.is_limited or (bool(reach.teams) and entry.user_id == request.user.pk)
+            # An entry may cite records of any team. Readers of limited reach get the details of their own,
+            # and people with masked fields none.
+            own = bool(reach.teams) and entry.user_id == request.user.pk
+            return not rules_for(request.user) and (not reach.is_limited or own)
 
         return Response(queries.page(wanted, params.get("cursor"), limit, shows_content))
 
@@ -134,6 +137,8 @@ class AuditExport(APIView):
 
         Unsealed entries come last.
         """
+        if rules_for(request.user):
+            raise PermissionDenied("Fields of records are masked for you, and the audit trail may cite them.")
         params, now = request.query_params, timezone.now()
         wanted = parse_filter(params, now)
         form: entry_lines.LineFormat = "csv" if params.get("format") == "csv" else "ndjson"

@@ -106,7 +106,7 @@ def _found(fact: Fact, reading: MappingReading, reader: RecordReader) -> FoundFa
         label=LABELS[fact],
         read_from=source.label if source else None,
         value=release(_shown(fact, value), reader) if source else None,
-        problem=reading.problems.get(fact),
+        problem=reader.text(problem) if (problem := reading.problems.get(fact)) else None,
     )
 
 

@@ -52,7 +52,7 @@ class LetterDocument(PlaceDocument):
 
 def letter_document(row: DeadLetter, reader: RecordReader) -> LetterDocument:
     """Return the coordinates and the key of a dead letter."""
-    key = release(row.key_text, reader)
+    key = reader.key_text(row.key_text)
     return extend(LetterDocument, place_document(row), key_text=key, withheld=not reader.may_read)
 
 

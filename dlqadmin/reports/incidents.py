@@ -18,6 +18,7 @@ from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import histogram
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.replays.jobs import queries
 from dlqadmin.replays.models import Disposal, DisposalAct, ItemState, Replay, ReplayItem
 from dlqadmin.reports import examples
@@ -59,7 +60,7 @@ class ReportRequest(msgspec.Struct, frozen=True):
     @property
     def reader(self) -> PayloadReader:
         """Return the reader of the report; a reader without the right to export gets no content."""
-        return PayloadReader(self.actor, self.reach)
+        return PayloadReader(self.actor, self.reach, rules_for(self.actor))
 
 
 def of_group(group: Group, filters: Filters, request: ReportRequest) -> GroupReport:

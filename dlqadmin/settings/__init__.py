@@ -123,6 +123,7 @@ INSTALLED_APPS = [
     "dlqadmin.schemas",
     "dlqadmin.accounts",
     "dlqadmin.teams",
+    "dlqadmin.masking",
     "dlqadmin.audit",
 ]
 MIDDLEWARE = [

@@ -43,6 +43,8 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
         (
             *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
             *("registries_change", "registries_remove"),
+            *("masking_rules_list", "masking_rules_create", "masking_rules_replace", "masking_rules_delete"),
+            "masking_rules_preview",
         ),
         frozenset(("admin",)),
     ),
@@ -58,7 +60,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
         (
             *("audit_export", "bulk_fixes_create", "bulk_fixes_export", "bulk_fixes_import", "bulk_fixes_preview"),
             *("connector_plugins_validate", "connectors_create", "connectors_config_replace"),
-            *("dead_letters_export", "exports_create", "exports_file", "exports_manifest"),
+            *("dead_letters_reveal", "dead_letters_export", "exports_create", "exports_file", "exports_manifest"),
             *(
                 "fix_templates_create",
                 "fix_templates_delete",
@@ -140,6 +142,8 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         *("index_topics_change", "dialects_try", "mappings_save", "mappings_retire", "mappings_read_yaml"),
         *("registries_change", "registries_remove", "registries_test"),
         "rereads_start",
+        *("masking_rules_create", "masking_rules_replace", "masking_rules_delete", "masking_rules_preview"),
+        "dead_letters_reveal",
         "queries_cancel",
         "session_create",
         "session_destroy",

@@ -211,7 +211,7 @@ def test_a_forged_pointer_reads_no_store_whatever_its_name(broker: str, settings
     honest = DeadLetter.objects.select_related("body").get(origin_topic=world.origin)
     assert (honest.original, bytes(honest.body.value or b"")) == ("fetched", b"value 0")
     assert (forged.original, forged.body.value) == ("forbidden", None)
-    reader = PayloadReader(None, EVERYTHING)
+    reader = PayloadReader(None, EVERYTHING, ())
     group = summaries.document(forged.fingerprint.group, Filters(NOW - timedelta(days=1), NOW), NOW)
     shown = detail(forged, reader, group, NeighbourIds(previous=None, next=None))
     assert shown.not_allowed == f"{world.store} contains Kafka Connect's configurations"

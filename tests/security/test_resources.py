@@ -314,7 +314,7 @@ def test_a_patch_that_doubles_the_value_is_ended_early() -> None:
 def test_completing_a_query_of_open_quotes_is_quick() -> None:
     began = time.process_time()
     for text in ('"\\' * 2000, "(-" * 2000, "a" * 3990 + " x"):
-        complete(text, len(text), PayloadReader(None, NOTHING))
+        complete(text, len(text), PayloadReader(None, NOTHING, ()))
     assert time.process_time() - began < 2
 
 

@@ -64,7 +64,7 @@ class FeatureCounts:
         """Count one dead letter."""
         self.total += 1
         self.features.update(_facts(row))
-        if not self._reader.of(row).may_read:
+        if not self._reader.of(row).reads_all:
             return
         self.features.update({*_key(row), *_headers(row)})
         document = _document(row.value)

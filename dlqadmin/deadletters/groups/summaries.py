@@ -15,6 +15,7 @@ from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, S
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search import work_counts
 from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
@@ -164,10 +165,10 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     return [
         GroupDocument(
             id=row.group.pk,
-            title=row.group.title,
+            title=quoting_text(row.group.title),
             exception_class=row.exception_class,
             stage=row.stage,
-            message=row.message,
+            message=quoting_text(row.message),
             origin=row.origin,
             fingerprint_count=fingerprints[row.group.pk],
             state=row.state,

@@ -45,7 +45,7 @@ def origin_neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbour
     ]
     for item in results:
         own = reader.of(failed.get(item.offset, row))
-        item.key_text, item.withheld = release(item.key_text, own), not own.may_read
+        item.key_text, item.withheld = release(item.key_text, own), not own.reads_all
     return OriginNeighbours(results=results, last_good=good[-1] if good else None, not_allowed=refused or None)
 
 

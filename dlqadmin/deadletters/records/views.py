@@ -19,6 +19,7 @@ from dlqadmin.deadletters.records.documents import DeadLetterDetail, OriginNeigh
 from dlqadmin.deadletters.search import queries
 from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.deadletters.search.list_views import FILTERS
+from dlqadmin.deadletters.search.masked_rows import informed
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
@@ -37,7 +38,7 @@ class DeadLetterRecord(APIView):
         return Response(
             details.detail(
                 row,
-                reader.of(row),
+                informed(row, reader.of(row)),
                 summaries.document(row.fingerprint.group, filters, timezone.now()),
                 queries.neighbours(filters, row),
             )

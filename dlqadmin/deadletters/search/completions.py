@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import Group
-from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.payloads import PayloadReader, is_masked_for_request
 from dlqadmin.deadletters.search.documents import QueryCompletion, QuerySuggestion
 from dlqadmin.deadletters.search.fields import PATHS, TERMS, DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.filters import reading_content
@@ -101,6 +101,8 @@ def _names(field: str, typed: str) -> Iterable[QuerySuggestion]:
 
 
 def _groups(typed: str) -> Iterable[QuerySuggestion]:
+    if is_masked_for_request():
+        return ()  # a title may quote masked values
     rows = Group.objects.filter(merged_into=None, title__icontains=typed).order_by("-last_seen")
     if typed.isdigit():
         rows = Group.objects.filter(pk__startswith=typed).order_by("pk")

@@ -38,6 +38,7 @@ from dlqadmin.deadletters.search.filter_groups import (
     dimensions,
     mapped,
 )
+from dlqadmin.deadletters.search.masked_rows import masked_names
 from dlqadmin.deadletters.search.member_paths import is_path
 from dlqadmin.deadletters.search.name_lookup import names_beginning
 from dlqadmin.deadletters.search.number_ranges import read_numbers
@@ -150,7 +151,7 @@ def parse_filters(
             raise PermissionDenied(_refusal(asked[0]))
         with reading_content(reader):
             # As a choice: facets leave out their own dimension, so a filter by topic would not narrow topics.
-            filters = within_reach(filters, as_choice=True)
+            filters = _without_masked(within_reach(filters, as_choice=True), reader)
     else:
         filters = within_reach(filters)
     if filters.probed and not probing:
@@ -158,6 +159,15 @@ def parse_filters(
             "q", f"`value.` and `header.` search only the newest {PROBED} records, so they can't be used here"
         )
     return filters
+
+
+def _without_masked(filters: Filters, reader: PayloadReader) -> Filters:
+    """Return filters that search no record of which fields are masked: what they find would answer a guess."""
+    topics, origins = masked_names(reader)
+    named = (("topic", topics), ("origin_topic", origins))
+    groups = tuple(FilterGroup({name: values}) for name, values in named if values)
+    choice = FilterChoice(groups, negated=True)
+    return msgspec.structs.replace(filters, choices=(*filters.choices, choice)) if groups else filters
 
 
 def reading_content(reader: PayloadReader) -> AbstractContextManager[None]:

@@ -361,7 +361,7 @@ def bulk_documents(found: Sequence[BulkFix], reader: PayloadReader) -> list[Bulk
     last = ReplacedDraft.objects.filter(by__in=found, fix__bulk=F("by"))
     replaced = last.order_by().values_list("by").annotate(n=Count("pk"))
     there, before = dict(drafts), dict(replaced)
-    readers = {bulk.pk: reader.of_text_by(bulk.author_id) for bulk in found}
+    readers = {bulk.pk: reader.of_text_by(None if reader.rules else bulk.author_id) for bulk in found}
     return [
         BulkFixDocument(
             id=bulk.pk,

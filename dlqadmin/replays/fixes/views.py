@@ -13,8 +13,9 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator, IsPayloadReader, IsViewer, IsViewerOrWritingOperator
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import RecordReader, reader_of
+from dlqadmin.deadletters.payloads import RecordReader, reader_of, release
 from dlqadmin.deadletters.records.views import find, note_read
+from dlqadmin.deadletters.search.masked_rows import refuse_masked
 from dlqadmin.replays.fixes import drafts, suggestions
 from dlqadmin.replays.fixes.documents import (
     DiscardedDrafts,
@@ -82,6 +83,7 @@ class FixRecord(APIView):
     def put(self, request: Request, pk: int) -> Response:
         """Store an edit. Refused if the draft was changed since `base_updated_at`."""
         row = _with_bytes(pk)
+        refuse_masked(DeadLetter.objects.filter(pk=row.pk), reader_of(request.user), "edit it")
         form = FixBody(data=request.data)
         form.is_valid(raise_exception=True)
         base = form.validated_data["base_updated_at"]
@@ -119,7 +121,7 @@ class FixSuggestions(APIView):
         note_read(reader, row, "suggested values")
         whole = original(row)
         error = f"{row.message}\n{join(row.body.trace_heads, row.trace.text) if row.trace else ''}"
-        found = [] if whole is None else suggestions.suggestions(whole.value, error)
+        found = [] if whole is None or not reader.reads_all else suggestions.suggestions(whole.value, error)
         return Response(
             FixSuggestionList(
                 results=[
@@ -201,7 +203,8 @@ def _draft(fix: Fix, whole: Outgoing | None, reader: RecordReader) -> DraftDocum
         message_document(drafts.message_of(fix), reader),
         id=fix.pk,
         updated_at=iso(fix.updated_at),
-        digest=fix.digest,
+        # With the digest and all other fields a masked field could be guessed.
+        digest=release(fix.digest, reader) or "",
         identical=_identical(fix, whole),
     )
 

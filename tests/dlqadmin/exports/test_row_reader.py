@@ -28,7 +28,9 @@ LONG_HEADERS = pack_headers((("h", b"x" * LONG),))
 def sizes() -> list[int]:
     """How many rows each slice of all dead letters has."""
     everything = Filters(NOW - timedelta(days=1), NOW + timedelta(days=1))
-    return [len(rows) for rows in row_reader.slices(everything, 0, complete_up_to(), PayloadReader(None, EVERYTHING))]
+    return [
+        len(rows) for rows in row_reader.slices(everything, 0, complete_up_to(), PayloadReader(None, EVERYTHING, ()))
+    ]
 
 
 @pytest.mark.parametrize(

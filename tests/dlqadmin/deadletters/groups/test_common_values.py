@@ -40,7 +40,7 @@ def row(value: Any = None, headers: Headers = (), **facts: Any) -> SampledLetter
 
 
 def tally(rows: list[SampledLetter]) -> FeatureCounts:
-    found = FeatureCounts(PayloadReader(None, EVERYTHING))
+    found = FeatureCounts(PayloadReader(None, EVERYTHING, ()))
     for one in rows:
         found.add(one)
     return found
@@ -122,7 +122,7 @@ def test_headers_that_tell_of_the_failure_are_left_out() -> None:
 )
 def test_any_bytes_are_looked_at(value: bytes) -> None:
     found = tally([row(value)] * 5)
-    assert all(isinstance(one, Trait) for one in traits(found, FeatureCounts(PayloadReader(None, EVERYTHING))))
+    assert all(isinstance(one, Trait) for one in traits(found, FeatureCounts(PayloadReader(None, EVERYTHING, ()))))
 
 
 @pytest.mark.django_db

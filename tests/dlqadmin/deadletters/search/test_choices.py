@@ -23,7 +23,7 @@ from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, HOUR_MS, NOW_MS, N
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 LIST = "/api/v1/dead-letters"
-READER = PayloadReader(None, EVERYTHING)
+READER = PayloadReader(None, EVERYTHING, ())
 
 
 class Leaf(NamedTuple):

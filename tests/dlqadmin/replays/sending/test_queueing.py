@@ -25,7 +25,7 @@ pytestmark = pytest.mark.sql
 
 SENDER, SOON_S, WAIT_S = "sender", 0.5, 10
 COUNT = 6
-READER = PayloadReader(None, EVERYTHING)
+READER = PayloadReader(None, EVERYTHING, ())
 
 
 @pytest.fixture(autouse=True)
