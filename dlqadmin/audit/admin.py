@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.audit.permissions import READ_PAYLOADS, has_permission
+from dlqadmin.audit.permissions import READ_PAYLOADS, reach_of
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
@@ -20,5 +20,5 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return (
-            () if has_permission(request.user, READ_PAYLOADS) else ("detail",)
+            () if not reach_of(request.user, READ_PAYLOADS).is_limited else ("detail",)
         )  # the detail may cite content of records

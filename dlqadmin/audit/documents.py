@@ -56,9 +56,9 @@ class AuditOptions(Document):
 OF_CONTENT = frozenset(("query", "filter", "program", "why", "trouble", "before", "after"))
 
 
-def audit_document(entry: AuditEntry, *, payload_reader: bool) -> AuditDocument:
+def audit_document(entry: AuditEntry, *, shows_content: bool) -> AuditDocument:
     """Return an entry for the API, without details about content if the user may not read it."""
-    hidden = set() if payload_reader else OF_CONTENT & entry.detail.keys()
+    hidden = set() if shows_content else OF_CONTENT & entry.detail.keys()
     detail = entry.detail | dict.fromkeys(hidden, f"Withheld. {NEEDS_PAYLOAD_READER}")
     return AuditDocument(
         id=entry.pk,

@@ -75,12 +75,12 @@ async def stream_pages(found: Iterator[bytes]) -> AsyncIterator[bytes]:
 def _matching(wanted: EntryFilter, rows: Iterable[AuditEntry]) -> list[AuditEntry]:
     if not wanted.is_checked_by_entry:
         return [*rows]
-    return [row for row in rows if wanted.matches(audit_document(row, payload_reader=True))]
+    return [row for row in rows if wanted.matches(audit_document(row, shows_content=True))]
 
 
 def _encode_row(entry: AuditEntry) -> bytes:
     """Return the entry as one line of CSV: the columns of a line of JSON, and the texts that the screen shows."""
-    document = audit_document(entry, payload_reader=True)
+    document = audit_document(entry, shows_content=True)
     detail = json.dumps(entry.detail, ensure_ascii=False, separators=(",", ":"))
     facts = (entry.seq, entry.pk, _exact(entry.at), entry.actor, entry.address, entry.action)
     texts = (entry.object_type, entry.object_id, document.outcome, document.sentence, document.reason, detail)

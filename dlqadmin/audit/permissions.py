@@ -17,6 +17,7 @@ from dlqadmin.teams.models import TeamRoleName
 from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams, set_reach, teams_with_roles
 
 APP = "audit"  # the Django app whose model declares the permissions
+_NEEDED = "needed_permissions"  # an attribute of REST requests
 NEEDS_PAYLOAD_READER = "It needs the right payload reader."
 
 Role = Literal["viewer", "operator"]
@@ -166,10 +167,13 @@ class RequiredPermissions(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         required = self.of_reads if request.method in SAFE_METHODS else self.of_writes
-        if missing := first_missing(request.user, *required.permissions):
+        # A view with two of these classes needs all permissions in one team: each would set a reach of its own.
+        needed = (*getattr(request, _NEEDED, ()), *required.permissions)
+        if missing := first_missing(request.user, *needed):
             self.message = missing.missing
             return False
-        set_reach(request, reach_of(request.user, *required.permissions))
+        setattr(request, _NEEDED, needed)
+        set_reach(request, reach_of(request.user, *needed))
         if required.is_write and settings.READ_ONLY:
             self.message = "This cluster is read-only."
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
@@ -24,9 +25,10 @@ MAX_OPTIONS = 500
 Position = tuple[datetime, int]  # the time and the id of the last entry of a page
 
 
-def page(wanted: EntryFilter, cursor: str | None, limit: int, *, payload_reader: bool) -> AuditPage:
+def page(wanted: EntryFilter, cursor: str | None, limit: int, shows_content: Callable[[AuditEntry], bool]) -> AuditPage:
     """Return up to `limit` matching entries after the cursor, newest first.
 
+    `shows_content` tells of which entries the details may be shown that cite records.
     Filters that entries are checked for one by one stop after SCANNED entries. Raises ParameterError.
     """
     position, found, scanned = _position(cursor), list[AuditDocument](), 0
@@ -35,7 +37,7 @@ def page(wanted: EntryFilter, cursor: str | None, limit: int, *, payload_reader:
         rows = list(_after(wanted.query(), position).order_by("-at", "-id")[:size])
         scanned += len(rows)
         for row in rows:
-            document = audit_document(row, payload_reader=payload_reader)
+            document = audit_document(row, shows_content=shows_content(row))
             if not wanted.matches(document):
                 position = (row.at, row.pk)
                 continue

@@ -88,6 +88,7 @@ SENTENCES: Mapping[str, str] = {
     "cancel": "cancelled {object}",
     "rate": "changed the rate of {object}",
     "froze": "froze {object}",
+    "revealed": "revealed masked fields of {object}",
     "discard": "discarded the records of {object}",
     "park": "parked the records of {object}",
     "handled elsewhere": "marked the records of {object} as handled elsewhere",

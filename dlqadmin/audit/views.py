@@ -13,8 +13,10 @@ from dlqadmin.audit import entry_lines, queries
 from dlqadmin.audit.documents import AuditOptions, AuditPage
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.entry_filters import PARAMETERS, parse_filter
-from dlqadmin.audit.permissions import READ_PAYLOADS, IsExporter, has_permission
+from dlqadmin.audit.models import AuditEntry
+from dlqadmin.audit.permissions import READ_PAYLOADS, IsExporter, reach_of
 from dlqadmin.audit.sentences import OUTCOMES
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
@@ -46,8 +48,15 @@ class AuditView(APIView):
         params = request.query_params
         wanted = parse_filter(params, timezone.now())
         limit = parse_limit(params.get("limit"))
-        reads = has_permission(request.user, READ_PAYLOADS)
-        return Response(queries.page(wanted, params.get("cursor"), limit, payload_reader=reads))
+        reach = reach_of(request.user, READ_PAYLOADS)
+
+        def shows_content(entry: AuditEntry) -> bool:
+            # An entry may cite records of any team. Readers of limited reach get the details of their own,
+            # and people with masked fields none.
+            own = bool(reach.teams) and entry.user_id == request.user.pk
+            return not rules_for(request.user) and (not reach.is_limited or own)
+
+        return Response(queries.page(wanted, params.get("cursor"), limit, shows_content))
 
 
 class AuditOptionsView(APIView):
@@ -80,6 +89,8 @@ class AuditExport(APIView):
         """
         if current_reach().is_limited:
             raise PermissionDenied("The export is of the whole audit trail, so it needs roles for all teams.")
+        if rules_for(request.user):
+            raise PermissionDenied("Fields of records are masked for you, and the audit trail may cite them.")
         params, now = request.query_params, timezone.now()
         wanted = parse_filter(params, now)
         form: entry_lines.LineFormat = "csv" if params.get("format") == "csv" else "ndjson"

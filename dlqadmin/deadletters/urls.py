@@ -4,7 +4,7 @@ from django.urls import path
 
 from dlqadmin.deadletters.groups import action_views, ownership_views
 from dlqadmin.deadletters.groups import views as group_views
-from dlqadmin.deadletters.records import decoded_views, expiry_views, lookup_views, views
+from dlqadmin.deadletters.records import decoded_views, expiry_views, lookup_views, masking_views, views
 from dlqadmin.deadletters.search import list_views
 from dlqadmin.deadletters.search import views as search_views
 
@@ -20,6 +20,10 @@ urlpatterns = [
     path("dead-letters/<int:pk>/bytes", views.DeadLetterBytes.as_view()),
     path("dead-letters/<int:pk>/decoded", decoded_views.DeadLetterDecoded.as_view()),
     path("dead-letters/<int:pk>/neighbours", views.DeadLetterNeighbours.as_view()),
+    path("dead-letters/<int:pk>/reveal", masking_views.DeadLetterReveal.as_view()),
+    path("masking-rules", masking_views.MaskingRuleListing.as_view()),
+    path("masking-rules/preview", masking_views.MaskingRulePreview.as_view()),
+    path("masking-rules/<int:pk>", masking_views.OneMaskingRule.as_view()),
     path("dead-letters/<int:pk>/retention", expiry_views.DeadLetterRetention.as_view()),
     path("dead-letters/at/<str:topic>/<int:partition>/<int:offset>", lookup_views.DeadLetterAt.as_view()),
     path("groups", group_views.GroupList.as_view()),

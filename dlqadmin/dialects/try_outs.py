@@ -11,7 +11,7 @@ from dlqadmin.broker import topics
 from dlqadmin.deadletters.index.active_mappings import ActiveMapping, ActiveMappings
 from dlqadmin.deadletters.index.column_values import moment
 from dlqadmin.deadletters.index.message_parser import parse_message
-from dlqadmin.deadletters.payloads import PayloadReader, header, payload, release
+from dlqadmin.deadletters.payloads import RecordReader, header, payload, release
 from dlqadmin.dialects.documents import FactShare, FoundFact, ProposalDocument, TriedLetter, TryOut, UnreadReason
 from dlqadmin.dialects.mapping_documents import LABELS, source_document
 from dlqadmin.rest.times import iso
@@ -27,7 +27,7 @@ SHOWN_BYTES = 16 * 1024
 TIMES: tuple[Fact, ...] = ("failed_at", "origin_timestamp")
 
 
-def try_out(topic: str, partitions: Sequence[int], mapping: Mapping, index: int, reader: PayloadReader) -> TryOut:
+def try_out(topic: str, partitions: Sequence[int], mapping: Mapping, index: int, reader: RecordReader) -> TryOut:
     """Read the newest letters of a topic with the mapping, and show the one at `index`.
 
     Raises BrokerUnavailable.
@@ -81,7 +81,7 @@ def _reasons(readings: Sequence[MappingReading]) -> list[UnreadReason]:
 
 
 def _tried(
-    letter: RawRecord, index: int, reading: MappingReading | None, mapping: Mapping, reader: PayloadReader
+    letter: RawRecord, index: int, reading: MappingReading | None, mapping: Mapping, reader: RecordReader
 ) -> TriedLetter:
     before = dialects.read(letter)
     facts = reading.facts if reading else None
@@ -99,14 +99,14 @@ def _tried(
     )
 
 
-def _found(fact: Fact, reading: MappingReading, reader: PayloadReader) -> FoundFact:
+def _found(fact: Fact, reading: MappingReading, reader: RecordReader) -> FoundFact:
     source, value = reading.found.get(fact, (None, None))
     return FoundFact(
         fact=fact,
         label=LABELS[fact],
         read_from=source.label if source else None,
         value=release(_shown(fact, value), reader) if source else None,
-        problem=reading.problems.get(fact),
+        problem=reader.text(problem) if (problem := reading.problems.get(fact)) else None,
     )
 
 

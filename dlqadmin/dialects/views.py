@@ -73,7 +73,8 @@ class MappingTryView(APIView):
         """
         body = _checked(TryBody, request)
         mapping = _mapping(body["mapping"])
-        reader, topic = reader_of(request.user), body["topic"]
+        topic = body["topic"]
+        reader = reader_of(request.user).of_topic(topic)
         try:
             count = topics.partitions(topic) if current_reach().has_topic(topic, settings.CLUSTER) else None
             if not count:

@@ -94,7 +94,7 @@ def _write(export: Export, file: BinaryIO, clock: Callable[[], float]) -> Export
     """Write the whole file and report progress every second. Raises Stopped and Refused."""
     digest, size, rows, told = hashlib.sha256(), 0, 0, clock()
     filters, reader = msgspec.convert(export.filters, Filters), reader_of(export.created_by)
-    if not reader.may_read:
+    if not reader.reads_any:
         raise ExportRefused(
             f"{export.created_by or 'The account that asked for it'} may not read these records. {NEEDS_PAYLOAD_READER}"
         )

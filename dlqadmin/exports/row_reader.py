@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Case, F, Func
@@ -11,8 +11,8 @@ from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.models import DeadLetter, Trace
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.models import LOST, DeadLetter, Trace
+from dlqadmin.deadletters.payloads import PayloadReader, header_value
 from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.deadletters.replay_marks import STATE
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
@@ -49,9 +49,17 @@ class ByteLength(Func):
 
 LENGTHS = ("body__headers", "body__original_headers", "trace__text", "body__trace_heads", "decoded__json")
 SIZES = [Coalesce(size, 0) for size in ("key_size", "value_size", *map(ByteLength, LENGTHS))]
+QUOTING = ("message", "trace", "fingerprint_message", "group_title")  # columns that may quote masked values
 DECODED = {"decoded_value": F("decoded__json")}  # searched in place of the value, and not exported
 # A dead letter by column name: facts as stored, key and value as bytes, headers as pairs.
 Row = dict[str, Any]
+
+
+class _Source(NamedTuple):
+    topic: str
+    connector: str
+    cluster: str
+    origin_topic: str
 
 
 def slices(filters: Filters, after: int, last: int, reader: PayloadReader) -> Iterator[list[Row]]:
@@ -148,13 +156,18 @@ def _traces(digests: set[str], known: dict[str, str]) -> dict[str, str]:
 
 
 def _complete_row(row: Row, traces: dict[str, str], reader: PayloadReader) -> Row:
+    own = reader.of(_Source(row["topic"], row["connector"], row["cluster"], row["origin_topic"] or ""))
     packed = as_bytes(row.pop("packed"))
     del row["fetched"], row["value_size"]
     heads, frames = row.pop("heads"), traces.get(row.pop("trace_id"))
     row["trace"] = None if frames is None else join(heads, frames)
-    row["key"], row["value"] = (release(as_bytes(row[name]), reader) for name in ("key", "value"))
     headers = unpack_headers(packed) if packed else ()
-    row["headers"] = tuple((name, release(value, reader)) for name, value in headers)
+    if own.masks is not None:
+        own = own if row["original"] in LOST else own.knowing(as_bytes(row["key"]), as_bytes(row["value"]), headers)
+        row |= {name: own.text(value) for name, value in row.items() if name in QUOTING and isinstance(value, str)}
+        row["key_text"] = own.key_text(row.get("key_text"))
+    row["key"], row["value"] = own.part("key", as_bytes(row["key"])), own.part("value", as_bytes(row["value"]))
+    row["headers"] = tuple((name, header_value(name, value, own)) for name, value in headers)
     for name in EMPTY_IS_NULL:
         row[name] = row[name] or None
     return row

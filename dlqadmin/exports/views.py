@@ -40,6 +40,7 @@ from dlqadmin.exports.documents import (
 from dlqadmin.exports.formats import FORMATS, pieces
 from dlqadmin.exports.models import Export, ExportState
 from dlqadmin.exports.requests import ExportBody
+from dlqadmin.masking.rules import is_written_before, rules_for
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
@@ -191,6 +192,12 @@ class ExportFile(APIView):
             raise StateConflict(f"{export} is {export.state}, so it has no file.")
         if queries.may_exceed_reach(export):
             raise PermissionDenied(f"{export} may hold dead letters that your teams do not own any more.")
+        if rules_for(request.user) and (
+            export.created_by_id != request.user.pk or is_written_before(export.started_at, request.user)
+        ):
+            raise PermissionDenied(
+                "Fields of records are masked for you, and this file may contain them. Export again."
+            )
         path, wanted = files.path(export.file), files.span(_range(request, export), export.size)
         if not path.is_file():
             raise Http404(f"The file of {export} is missing in the exports folder.")

@@ -12,6 +12,7 @@ from dlqadmin.connectors.connect_clusters import ENGINE
 from dlqadmin.connectors.documents import ConnectorDocument, ErrorBudgetDocument, ErrorLimit
 from dlqadmin.connectors.states import HELD
 from dlqadmin.deadletters.groups.summaries import GroupSummary
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.records.expiry import SOON, ExpiringTopic
 from dlqadmin.overview.connector_texts import connector_page, first_line
 from dlqadmin.overview.documents import AttentionKind
@@ -177,7 +178,7 @@ def _group(kind: GroupFinding, row: GroupSummary) -> Finding:
     return Finding(
         kind,
         str(group.pk),
-        group.title,
+        quoting_text(group.title),
         GROUP_TEXTS[kind].format(n=row.events, first=group.first_seen),
         group.regressed_at if kind == "regressed" else group.last_seen,
         f"/groups/{group.pk}",

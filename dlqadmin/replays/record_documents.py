@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import RecordReader, release
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.rest.documents import Document, extend
 
@@ -50,9 +50,9 @@ class LetterDocument(PlaceDocument):
     withheld: bool
 
 
-def letter_document(row: DeadLetter, reader: PayloadReader) -> LetterDocument:
+def letter_document(row: DeadLetter, reader: RecordReader) -> LetterDocument:
     """Return the coordinates and the key of a dead letter."""
-    key = release(row.key_text, reader)
+    key = reader.key_text(row.key_text)
     return extend(LetterDocument, place_document(row), key_text=key, withheld=not reader.may_read)
 
 
@@ -61,7 +61,7 @@ def place_document(row: DeadLetter) -> PlaceDocument:
     return PlaceDocument(id=row.pk, topic=row.topic, partition=row.partition, offset=row.offset)
 
 
-def message_document(message: Outgoing, reader: PayloadReader) -> MessageDocument:
+def message_document(message: Outgoing, reader: RecordReader) -> MessageDocument:
     """Return a message in exact bytes. Of a value above 1 MiB only the size is included."""
     large = message.value is not None and len(message.value) > MAX_SHOWN_BYTES
     return MessageDocument(
@@ -73,7 +73,7 @@ def message_document(message: Outgoing, reader: PayloadReader) -> MessageDocumen
     )
 
 
-def bytes_document(data: bytes | None, reader: PayloadReader) -> BytesDocument:
+def bytes_document(data: bytes | None, reader: RecordReader) -> BytesDocument:
     """Return bytes as base64 with their size. Null is not empty."""
     if data is None:
         return BytesDocument(base64=None, size=None)

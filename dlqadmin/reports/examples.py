@@ -10,6 +10,7 @@ from django.db.models.functions import Substr
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody
 from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.deadletters.records.details import as_bytes
+from dlqadmin.deadletters.search.masked_rows import readers
 from dlqadmin.reports.documents import ExampleDocument
 from dlqadmin.rest.times import iso
 
@@ -23,19 +24,19 @@ def documents(rows: Sequence[DeadLetter], reader: PayloadReader) -> list[Example
     Key and value are withheld from readers without access. A null may be a null in the record, or
     withheld content.
     """
-    heads = _context_heads([row.pk for row in rows]) if reader.may_read else {}
+    heads = _context_heads([row.pk for row in rows]) if reader.reads_any else {}
     return [
         ExampleDocument(
             dead_letter=row.pk,
             coordinates=str(row),
             origin=f"{row.origin_topic} / {row.origin_partition} / {row.origin_offset}" if row.origin_topic else "",
             failed_at=iso(row.failed_at),
-            message=row.message,
-            key=release(row.key_text, reader),
-            value=_text(release(heads.get(row.pk), reader)),
+            message=own.text(row.message),
+            key=own.key_text(row.key_text) if own.may_read else None,
+            value=_text(release(heads.get(row.pk), own)),
             value_size=row.value_size,
         )
-        for row in rows
+        for row, own in readers(rows, reader)
     ]
 
 

@@ -18,6 +18,7 @@ from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import histogram
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.replays.jobs import queries
 from dlqadmin.replays.models import Disposal, DisposalAct, ItemState, Replay, ReplayItem
 from dlqadmin.reports import examples
@@ -35,6 +36,7 @@ from dlqadmin.reports.documents import (
 )
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.reach import Reach
 
 MOST_REPLAYS, MOST_EVENTS, MOST_BARS, MOST_GROUPS = 20, 100, 40, 5
 LOOKED_AT = 2_000  # items of a replay whose groups are counted
@@ -44,16 +46,21 @@ TROUBLE_FIRST = (ItemState.FAILED_AGAIN, ItemState.UNKNOWN, ItemState.SKIPPED, I
 
 
 class ReportRequest(msgspec.Struct, frozen=True):
-    """The person who requests a report, and the time. `values`: they may export record contents."""
+    """The person who requests a report, and the time. `reach`: the records whose contents they may export."""
 
     actor: User
     now: datetime
-    values: bool
+    reach: Reach
+
+    @property
+    def values(self) -> bool:
+        """Return whether the report can have contents of records."""
+        return self.reader.reads_any
 
     @property
     def reader(self) -> PayloadReader:
         """Return the reader of the report; a reader without the right to export gets no content."""
-        return PayloadReader(self.actor, self.values)
+        return PayloadReader(self.actor, self.reach, rules_for(self.actor))
 
 
 def of_group(group: Group, filters: Filters, request: ReportRequest) -> GroupReport:

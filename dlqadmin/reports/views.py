@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, has_permission
+from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, reach_of
 from dlqadmin.deadletters.groups import views
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search.filters import parse_filters
@@ -81,7 +81,7 @@ def _format(request: Request) -> str:
 
 
 def _report_request(request: Request) -> ReportRequest:
-    return ReportRequest(actor(request), timezone.now(), has_permission(request.user, OPERATE, READ_PAYLOADS))
+    return ReportRequest(actor(request), timezone.now(), reach_of(request.user, OPERATE, READ_PAYLOADS))
 
 
 def _file(request: Request, report: GroupReport | ReplayReport, form: str, kind: str, name: str) -> HttpResponse:

@@ -125,6 +125,7 @@ INSTALLED_APPS = [
     "dlqadmin.notifications",
     "dlqadmin.accounts",
     "dlqadmin.teams",
+    "dlqadmin.masking",
     "dlqadmin.audit",
 ]
 MIDDLEWARE = [

@@ -71,6 +71,13 @@ def of_teams(teams: frozenset[int] | None) -> Reach:
     return Reach(teams, _distinct(topics), _distinct(connectors))
 
 
+def shared_reach(one: Reach, other: Reach) -> Reach:
+    """Return what both reach: the teams that they share."""
+    if one.teams is None or other.teams is None:
+        return other if one.teams is None else one
+    return one if one.teams <= other.teams else of_teams(one.teams & other.teams)
+
+
 def teams_with_roles(user: Any, roles: Iterable[str]) -> frozenset[int]:
     """Return the teams in which the user has one of these roles, also as a member of a group.
 

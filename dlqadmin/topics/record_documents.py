@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
+from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import moment
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import SHOWN_BYTES, PayloadReader, header, payload
+from dlqadmin.deadletters.payloads import SHOWN_BYTES, Part, RecordReader, header, payload
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso_or_none
 from dlqadmin.topics.documents import TopicRecord, TopicRecordDetail, TopicRecords
@@ -21,7 +22,7 @@ PREVIEW_BYTES = 512
 Place = tuple[int, int]  # partition and offset
 
 
-def page_document(page: RecordPage, reader: PayloadReader) -> TopicRecords:
+def page_document(page: RecordPage, reader: RecordReader) -> TopicRecords:
     """Return a page of records with the first bytes of their keys and values."""
     letters = _dead_letters(page.records)
     return TopicRecords(
@@ -35,8 +36,9 @@ def page_document(page: RecordPage, reader: PayloadReader) -> TopicRecords:
     )
 
 
-def record_document(record: RawRecord, reader: PayloadReader) -> TopicRecordDetail:
+def record_document(record: RawRecord, reader: RecordReader) -> TopicRecordDetail:
     """Return a record with its headers, and the first 64 kB of its key and value."""
+    reader = _informed(record, reader)
     return extend(
         TopicRecordDetail,
         _document(record, reader, _dead_letters([record]), SHOWN_BYTES),
@@ -44,17 +46,38 @@ def record_document(record: RawRecord, reader: PayloadReader) -> TopicRecordDeta
     )
 
 
-def _document(record: RawRecord, reader: PayloadReader, letters: dict[Place, int], shown: int) -> TopicRecord:
+def _document(record: RawRecord, reader: RecordReader, letters: dict[Place, int], shown: int) -> TopicRecord:
+    # The value of a dead letter may be a description of the error that contains the whole record.
+    part: Part | None = None if reader.masks is not None and _describes_error(record) else "value"
     return TopicRecord(
         partition=record.partition,
         offset=record.offset,
         timestamp=iso_or_none(moment(record.timestamp)),
         timestamp_type=record.timestamp_type,
-        key=payload(record.key, reader, shown),
-        value=payload(record.value, reader, shown),
+        key=payload(record.key, reader, shown, "key"),
+        value=payload(record.value, reader, shown, part),
         header_count=len(record.headers),
         dead_letter=letters.get((record.partition, record.offset)),
     )
+
+
+def part_bytes(record: RawRecord, part: Part, reader: RecordReader) -> bytes | None:
+    """Return the bytes of a part as this reader sees them; None if they are null or hidden."""
+    if part == "value" and reader.masks is not None and _describes_error(record):
+        return None
+    return reader.part(part, record.key if part == "key" else record.value)
+
+
+def _informed(record: RawRecord, reader: RecordReader) -> RecordReader:
+    """Return the reader with the record's secrets, unless they are inside a description of an error."""
+    if reader.masks is None or _describes_error(record):
+        return reader
+    return reader.knowing(record.key, record.value, record.headers)
+
+
+def _describes_error(record: RawRecord) -> bool:
+    facts = active_mappings().read(record)
+    return facts.readable and not facts.own_value
 
 
 def _dead_letters(records: Sequence[RawRecord]) -> dict[Place, int]:

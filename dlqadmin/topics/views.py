@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.http import Http404, HttpResponse
 from django.utils import timezone
@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, IsPayloadReader
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.deadletters.payloads import PayloadReader, reader_of, release
+from dlqadmin.deadletters.payloads import Part, RecordReader, reader_of
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError, UpstreamUnavailable
@@ -24,13 +24,14 @@ from dlqadmin.rest.times import parse_range, parse_time
 from dlqadmin.topics import queries
 from dlqadmin.topics.documents import TopicDetail, TopicList, TopicRates, TopicRecordDetail, TopicRecords
 from dlqadmin.topics.readable_topics import refusal
-from dlqadmin.topics.record_documents import page_document, record_document
+from dlqadmin.topics.record_documents import page_document, part_bytes, record_document
 from dlqadmin.topics.record_pages import MAX_OFFSET, PageRequest, parse_positions, read_page
 from engine.record.record import RawRecord
 
 MOST_RECORDS = 100
 MOST_KEY_CHARACTERS = 1_000
 STARTS = ("newest", "oldest")
+PARTS: Mapping[str, Part] = {"key": "key", "value": "value"}
 POSITIONS = ("offset", "at", "after", "before")
 
 
@@ -106,17 +107,17 @@ class TopicRecordsView(APIView):
 
         Reading stops after 20,000 records, 32 MiB or 5 seconds.
         """
-        reader = reader_of(request.user)
+        own = reader_of(request.user).of_topic(name)
         try:
             partitions = _readable_partitions(name)
-            wanted = _page_request(request, partitions, reader)
+            wanted = _page_request(request, partitions, own)
             chosen = partitions if wanted.partition is None else [wanted.partition]
             page = read_page(name, chosen, wanted)
         except BrokerUnavailable as error:
             raise _unavailable(error) from error
         if page.records:
-            reader.note("topic", name, {"what": _scope(request)}, records=len(page.records))
-        return Response(page_document(page, reader))
+            own.note("topic", name, {"what": _scope(request)}, records=len(page.records))
+        return Response(page_document(page, own))
 
 
 class TopicRecordView(APIView):
@@ -125,7 +126,7 @@ class TopicRecordView(APIView):
     @extend_schema(operation_id="topics_record", responses=TopicRecordDetail)
     def get(self, request: Request, name: str, partition: int, offset: int) -> Response:
         """Return the record with its headers, if Kafka still has it."""
-        reader = reader_of(request.user)
+        reader = reader_of(request.user).of_topic(name)
         found = _find(name, partition, offset)
         reader.note("topic", name, {"what": f"record {partition} / {offset}"})
         return Response(record_document(found, reader))
@@ -144,14 +145,14 @@ class TopicRecordBytesView(APIView):
     )
     def get(self, request: Request, name: str, partition: int, offset: int) -> HttpResponse:
         """Return the exact bytes of its key or its value."""
-        part = request.query_params.get("part", "value")
-        if part not in ("key", "value"):
+        part = PARTS.get(request.query_params.get("part", "value"))
+        if part is None:
             raise ParameterError("part", "must be key or value")
-        reader = reader_of(request.user)
+        reader = reader_of(request.user).of_topic(name)
         found = _find(name, partition, offset)
-        data = release(found.key if part == "key" else found.value, reader)
+        data = part_bytes(found, part, reader)
         if data is None:
-            raise Http404(f"The {part} is null.")
+            raise Http404(f"The {part} is null, or hidden because fields of it are masked for you.")
         reader.note("topic", name, {"what": f"bytes of the {part} of record {partition} / {offset}"})
         file = f"{name}-{partition}-{offset}-{part}.bin"
         return HttpResponse(
@@ -181,7 +182,7 @@ def _find(name: str, partition: int, offset: int) -> RawRecord:
     return found[0]
 
 
-def _page_request(request: Request, partitions: Sequence[int], reader: PayloadReader) -> PageRequest:
+def _page_request(request: Request, partitions: Sequence[int], reader: RecordReader) -> PageRequest:
     """Parse the parameters. Raises ParameterError, and PermissionDenied for a search by content."""
     given = request.query_params
     places = [name for name in POSITIONS if name in given]
@@ -207,10 +208,12 @@ def _page_request(request: Request, partitions: Sequence[int], reader: PayloadRe
     )
 
 
-def _key(text: str, reader: PayloadReader) -> bytes:
+def _key(text: str, reader: RecordReader) -> bytes:
     """Return the bytes of a key to search for. A search can guess content, so it needs the right to read it."""
     if not reader.may_read:
         raise PermissionDenied(f"A search by key can guess the content of records. {NEEDS_PAYLOAD_READER}")
+    if not reader.reads_all:
+        raise PermissionDenied("Fields of this topic's records are masked for you, so you cannot search by key.")
     if len(text) > MOST_KEY_CHARACTERS:
         raise ParameterError("key", f"must have at most {MOST_KEY_CHARACTERS} characters")
     return text.encode("utf-8", "surrogateescape")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from dlqadmin.masking.json_spans import NotJson, read
 from dlqadmin.replays.fixes.errors import ProgramRefused
 from dlqadmin.replays.fixes.jq_process import WORKER, Jq
 from dlqadmin.replays.fixes.json_repair import repaired
-from dlqadmin.replays.fixes.json_spans import NotJson, read
 from dlqadmin.replays.fixes.record_changes import changer
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.sandbox import trial

@@ -31,6 +31,7 @@ from dlqadmin.deadletters.search.documents import NeighbourIds
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.items.messages import original
+from dlqadmin.teams.reach import EVERYTHING
 from engine.record.record import RawRecord
 from tests.broker.test_indexing import context
 from tests.dlqadmin import conftest
@@ -210,9 +211,9 @@ def test_a_forged_pointer_reads_no_store_whatever_its_name(broker: str, settings
     honest = DeadLetter.objects.select_related("body").get(origin_topic=world.origin)
     assert (honest.original, bytes(honest.body.value or b"")) == ("fetched", b"value 0")
     assert (forged.original, forged.body.value) == ("forbidden", None)
-    reader = PayloadReader(None, may_read=True)
+    reader = PayloadReader(None, EVERYTHING, ())
     group = summaries.document(forged.fingerprint.group, Filters(NOW - timedelta(days=1), NOW), NOW)
-    shown = detail(forged, reader, group, NeighbourIds(previous=None, next=None))
+    shown = detail(forged, reader.of(forged), group, NeighbourIds(previous=None, next=None))
     assert shown.not_allowed == f"{world.store} contains Kafka Connect's configurations"
     assert SECRET.encode() not in msgspec.json.encode(shown)
     assert original(forged) is None  # there is nothing to replay, edit or rehearse

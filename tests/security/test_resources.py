@@ -24,6 +24,7 @@ from dlqadmin.deadletters.search.completions import complete
 from dlqadmin.replays.fixes import file_fixes, json_patch
 from dlqadmin.replays.fixes.errors import RecordUnusable
 from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.teams.reach import NOTHING
 from engine.config.masking import PROVIDED, mask_value
 from tests.dlqadmin.conftest import alone, anonymous, as_operator, operator, person, token_of
 
@@ -313,7 +314,7 @@ def test_a_patch_that_doubles_the_value_is_ended_early() -> None:
 def test_completing_a_query_of_open_quotes_is_quick() -> None:
     began = time.process_time()
     for text in ('"\\' * 2000, "(-" * 2000, "a" * 3990 + " x"):
-        complete(text, len(text), PayloadReader(None, may_read=False))
+        complete(text, len(text), PayloadReader(None, NOTHING, ()))
     assert time.process_time() - began < 2
 
 

@@ -36,6 +36,7 @@ from dlqadmin.audit.permissions import (
     role_of,
 )
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.records.masking_views import IsMaskingAdministrator
 from tests.dlqadmin.conftest import alone, person, signed_in, token_of  # noqa: F401  # alone is used by every test
 from tests.dlqadmin.deadletters.letters import ALL, NST, index, letter
 
@@ -99,6 +100,9 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         "TokenRecord": IsSession,
         "TopicRuleView": IsAdministrator,
         "MappingView": IsViewerOrAdministrator,
+        "MaskingRuleListing": IsMaskingAdministrator,
+        "MaskingRulePreview": IsMaskingAdministrator,
+        "OneMaskingRule": IsMaskingAdministrator,
         "RegistryView": IsAdministrator,
         "ChannelsView": IsViewerOrAdministrator,
         **dict.fromkeys(("ChannelView", "ChannelTestView", "ChannelSecretView"), IsAdministrator),

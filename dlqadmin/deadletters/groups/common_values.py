@@ -51,10 +51,10 @@ class CommonTraits(msgspec.Struct, frozen=True):
 
 
 class FeatureCounts:
-    """The number of dead letters with each feature. Without `content`, only metadata is counted."""
+    """The number of dead letters with each feature. Content that the reader may not read is not counted."""
 
-    def __init__(self, *, content: bool = True) -> None:
-        self._content = content
+    def __init__(self, reader: PayloadReader) -> None:
+        self._reader = reader
         self.total = 0
         self.features: Counter[Feature] = Counter()
         self.objects: Counter[str] = Counter()  # by path: the number of objects
@@ -64,7 +64,7 @@ class FeatureCounts:
         """Count one dead letter."""
         self.total += 1
         self.features.update(_facts(row))
-        if not self._content:
+        if not self._reader.of(row).reads_all:
             return
         self.features.update({*_key(row), *_headers(row)})
         document = _document(row.value)
@@ -96,12 +96,12 @@ def common(fingerprints: Iterable[int], start: datetime, end: datetime, reader: 
 
     Both must have failed in the time range.
 
-    Keys, values and headers are compared only if the reader may read payloads.
+    Keys, values and headers are compared only where the reader may read them.
     """
     began = time.monotonic()
     own = set(fingerprints)
     counts = by_fingerprint(start, end)
-    here, rest = FeatureCounts(content=reader.may_read), FeatureCounts(content=reader.may_read)
+    here, rest = FeatureCounts(reader), FeatureCounts(reader)
     mine = newest({pk: n for pk, n in counts.items() if pk in own}, start, end, began + SECONDS / 2)
     others = newest({pk: n for pk, n in counts.items() if pk not in own}, start, end, began + SECONDS)
     partial = not all([_fill(here, mine), _fill(rest, others)])

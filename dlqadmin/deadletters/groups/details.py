@@ -17,12 +17,14 @@ from dlqadmin.deadletters.groups.documents import (
 )
 from dlqadmin.deadletters.groups.fingerprint_counts import by_fingerprint
 from dlqadmin.deadletters.models import Fingerprint, Group, GroupActivity, GroupIssue, Regrouping, RegroupingMove
+from dlqadmin.deadletters.payloads import is_masked_for_request, quoting_text
 from dlqadmin.deadletters.search.documents import GroupLink
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso
 
 MOST_FINGERPRINTS, MOST_ACTIVITY, MOST_REGROUPINGS = 50, 100, 20
+NAMING_GROUPS = ("merged", "split")  # activity whose texts have titles of other groups
 
 
 def detail(group: Group, summary: GroupDocument, filters: Filters) -> GroupDetail:
@@ -41,7 +43,7 @@ def detail(group: Group, summary: GroupDocument, filters: Filters) -> GroupDetai
         regroupings=regroupings(group.pk),
         issues=[issue_document(row) for row in group.issues.order_by("pk")],
         activity=[
-            *(ActivityDocument(at=iso(row.at), actor=row.actor, kind=row.kind, text=row.text) for row in activity),
+            *(_activity(row) for row in activity),
             ActivityDocument(at=summary.first_seen, actor="indexer", kind="first_seen", text="first seen"),
         ],
     )
@@ -86,14 +88,19 @@ def traits(found: CommonTraits, *, withheld: bool) -> CommonDocument:
     )
 
 
+def _activity(row: GroupActivity) -> ActivityDocument:
+    text = quoting_text(row.text) if row.kind in NAMING_GROUPS else row.text
+    return ActivityDocument(at=iso(row.at), actor=row.actor, kind=row.kind, text=text)
+
+
 def _fingerprint(row: Fingerprint, events: int) -> FingerprintDocument:
     return FingerprintDocument(
         id=row.pk,
         digest=row.digest,
         exception_class=row.exception_class,
         stage=row.stage,
-        message=row.message,
-        holes=[HoleDocument(**hole) for hole in row.holes],
+        message=quoting_text(row.message),
+        holes=[] if is_masked_for_request() else [HoleDocument(**hole) for hole in row.holes],
         frame=row.frame,
         name=row.name,
         origin=row.origin,
@@ -103,4 +110,4 @@ def _fingerprint(row: Fingerprint, events: int) -> FingerprintDocument:
 
 def _links(groups: Iterable[int]) -> list[GroupLink]:
     rows = Group.objects.filter(pk__in=groups).order_by("pk").values_list("pk", "title")
-    return [GroupLink(id=pk, title=title) for pk, title in rows]
+    return [GroupLink(id=pk, title=quoting_text(title)) for pk, title in rows]

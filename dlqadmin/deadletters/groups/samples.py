@@ -22,6 +22,7 @@ SLICE = 200
 class SampledLetter(msgspec.Struct, frozen=True):
     """A dead letter with its original's bytes. `value` is None if it is null, unknown or too large."""
 
+    cluster: str
     topic: str
     origin_topic: str
     origin_partition: int | None
@@ -65,6 +66,7 @@ def _read(ids: list[int]) -> list[SampledLetter]:
     value = Coalesce("decoded__json", "body__value")
     small = Case(When(value_size__lte=MAX_VALUE_BYTES, then=value), output_field=BinaryField())
     found = DeadLetter.objects.filter(pk__in=ids).values_list(
+        "cluster",
         "topic",
         "origin_topic",
         "origin_partition",

@@ -16,6 +16,7 @@ from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
 from dlqadmin.deadletters.models.reach import has_whole_groups
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search import work_counts
 from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
@@ -183,10 +184,10 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     return [
         GroupDocument(
             id=row.group.pk,
-            title=row.group.title,
+            title=quoting_text(row.group.title),
             exception_class=row.exception_class,
             stage=row.stage,
-            message=row.message,
+            message=quoting_text(row.message),
             origin=row.origin,
             fingerprint_count=fingerprints[row.group.pk],
             state=row.state,

@@ -106,7 +106,7 @@ class GroupCommon(APIView):
         own = group.fingerprints.values_list("pk", flat=True)
         found = common_values.common(own, filters.start, filters.end, reader)
         reader.note("group", str(group.pk), {"what": "values that its records have in common"}, records=found.here)
-        return Response(details.traits(found, withheld=not reader.may_read))
+        return Response(details.traits(found, withheld=not reader.reads_any))
 
 
 def group_response(request: Request, group: Group) -> Response:

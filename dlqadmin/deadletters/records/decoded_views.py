@@ -41,7 +41,8 @@ class DeadLetterDecoded(APIView):
         If the schema registry does not answer in time, the report says so, and the bytes are as they were.
         """
         part = requested_part(request)
-        row, reader = find(pk, "body"), reader_of(request.user)
+        row = find(pk, "body")
+        reader = reader_of(request.user).of(row)
         data = release(as_bytes(row.body.key if part == "key" else row.body.value), reader)
         note_read(reader, row, f"decoded {part}")
         return Response(decoded(data, record_headers(row), part, row.cluster, row.origin_topic))

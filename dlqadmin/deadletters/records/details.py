@@ -6,7 +6,7 @@ from dlqadmin.deadletters.groups.documents import GroupDocument
 from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import moment, unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, Original, TimeSource
-from dlqadmin.deadletters.payloads import PayloadDocument, PayloadReader, header, payload, release
+from dlqadmin.deadletters.payloads import Part, PayloadDocument, RecordReader, header, payload, release, shown_texts
 from dlqadmin.deadletters.records.documents import (
     AttemptDocument,
     CauseDocument,
@@ -47,7 +47,7 @@ def message_of_letter(row: DeadLetter) -> RawRecord:
     )
 
 
-def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbours: NeighbourIds) -> DeadLetterDetail:
+def detail(row: DeadLetter, reader: RecordReader, group: GroupDocument, neighbours: NeighbourIds) -> DeadLetterDetail:
     """Return all that is known of a dead letter."""
     message = message_of_letter(row)
     facts = active_mappings().read(message)
@@ -69,48 +69,51 @@ def detail(row: DeadLetter, reader: PayloadReader, group: GroupDocument, neighbo
         not_allowed=(body.refused or "") if row.original == Original.FORBIDDEN else None,
         has_record=facts.has_record,
         source=_source(facts, reader),
-        dialect=DialectDocument(
-            name=facts.dialect,
-            title=dialects.title(facts.dialect),
-            version=facts.version,
-            notes=[
-                ReadingNote(field=note.field, read_from=note.read_from, value=note.value, guessed=note.guessed)
-                for note in (*facts.notes, *_time_note(row))
-            ],
-            problems=list(facts.problems),
+        dialect=shown_texts(
+            DialectDocument(
+                name=facts.dialect,
+                title=dialects.title(facts.dialect),
+                version=facts.version,
+                notes=[
+                    ReadingNote(field=note.field, read_from=note.read_from, value=note.value, guessed=note.guessed)
+                    for note in (*facts.notes, *_time_note(row))
+                ],
+                problems=list(facts.problems),
+            ),
+            reader,
         ),
         stages=_stages(facts),
-        exception=_exception(row, facts),
-        key=_payload(row, body.key, reader),
-        value=_payload(row, body.value, reader),
+        exception=shown_texts(_exception(row, facts), reader),
+        key=_payload(row, body.key, reader, "key"),
+        value=_payload(row, body.value, reader, "value"),
         context=payload(as_bytes(body.context), reader),
         headers=[header(name, value, reader) for name, value in message.headers],
         timeline=_timeline(row, facts),
         truncated=row.truncated,
         facts=[
-            FactDocument(name=field.name, label=field.label, value=str(value))
+            FactDocument(name=field.name, label=field.label, value=reader.text(str(value)))
             for field in FACTS
             if (value := getattr(row, field.column)) not in (None, "")
         ],
     )
 
 
-def _payload(row: DeadLetter, data: bytes | memoryview | None, reader: PayloadReader) -> PayloadDocument:
+def _payload(row: DeadLetter, data: bytes | memoryview | None, reader: RecordReader, part: Part) -> PayloadDocument:
     """Return a payload for the API. Bytes that are not available are unknown, which differs from null."""
-    shown = payload(as_bytes(data), reader)
+    shown = payload(as_bytes(data), reader, part=part)
     if data is None and row.original in LOST:
         shown.is_null = False
     return shown
 
 
-def part_bytes(body: DeadLetterBody, name: str, reader: PayloadReader) -> bytes | None:
+def part_bytes(body: DeadLetterBody, name: str, reader: RecordReader) -> bytes | None:
     """Return the bytes of one part: context, key or value.
 
     A dead letter that carries the original value is its own context.
     """
-    if name == "context":
-        return release(as_bytes(body.value if body.context is None else body.context), reader)
-    return release(as_bytes(body.key if name == "key" else body.value), reader)
+    if name == "context" and body.context is not None:
+        return release(as_bytes(body.context), reader)
+    return reader.part("key", as_bytes(body.key)) if name == "key" else reader.part("value", as_bytes(body.value))
 
 
 def as_bytes(value: bytes | memoryview | None) -> bytes | None:
@@ -139,17 +142,19 @@ def _stages(facts: DeadLetterFacts) -> list[StageDocument]:
     ]
 
 
-def _source(facts: DeadLetterFacts, reader: PayloadReader) -> SourceDocument | None:
+def _source(facts: DeadLetterFacts, reader: RecordReader) -> SourceDocument | None:
     """Return the source coordinates of a record; None for records that were consumed from Kafka."""
     source = facts.source
     if source is None:
         return None
     return SourceDocument(
-        partition=[NamedText(name=name, value=mask_url(value)) for name, value in source.partition.items()],
-        offset=[NamedText(name=name, value=mask_url(value)) for name, value in source.offset.items()],
+        partition=[
+            NamedText(name=name, value=reader.text(mask_url(value))) for name, value in source.partition.items()
+        ],
+        offset=[NamedText(name=name, value=reader.text(mask_url(value))) for name, value in source.offset.items()],
         schema=source.schema,
         value=release(source.value, reader),
-        withheld=source.value is not None and not reader.may_read,
+        withheld=source.value is not None and not reader.reads_all,
     )
 
 

@@ -35,7 +35,7 @@ def origin_neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbour
     kept = {} if refused else {record.offset: record for record in _read_records(row)}
     passed = 0 if refused else _connector_position(row)
     results = [
-        _neighbour(offset, failed.get(offset), kept.get(offset), passed, row, reader)
+        _neighbour(offset, failed.get(offset), kept.get(offset), passed, row)
         for offset in sorted(failed.keys() | kept.keys())
     ]
     good = [
@@ -44,7 +44,8 @@ def origin_neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbour
         if item.state == "passed" and item.offset < row.origin_offset and item.key_text == row.key_text
     ]
     for item in results:
-        item.key_text = release(item.key_text, reader)
+        own = reader.of(failed.get(item.offset, row))
+        item.key_text, item.withheld = release(item.key_text, own), not own.reads_all
     return OriginNeighbours(results=results, last_good=good[-1] if good else None, not_allowed=refused or None)
 
 
@@ -97,7 +98,6 @@ def _neighbour(
     record: RawRecord | None,
     passed: int,
     row: DeadLetter,
-    reader: PayloadReader,
 ) -> OriginNeighbour:
     state: NeighbourState
     if letter is not None:
@@ -111,7 +111,7 @@ def _neighbour(
         id=letter.pk if letter else None,
         offset=offset,
         key_text=key_text(record.key) if record else letter.key_text if letter else None,
-        withheld=not reader.may_read,
+        withheld=True,
         at=iso_or_none(at),
         state=state,
         label="this record" if letter is not None and letter.pk == row.pk else label,

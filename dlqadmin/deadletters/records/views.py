@@ -13,12 +13,13 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import IsPayloadReader
 from dlqadmin.deadletters.groups import summaries
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, reader_of
+from dlqadmin.deadletters.payloads import RecordReader, reader_of
 from dlqadmin.deadletters.records import details, neighbours
 from dlqadmin.deadletters.records.documents import DeadLetterDetail, OriginNeighbours
 from dlqadmin.deadletters.search import queries
 from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.deadletters.search.list_views import FILTERS
+from dlqadmin.deadletters.search.masked_rows import informed
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
@@ -33,11 +34,11 @@ class DeadLetterRecord(APIView):
         reader = reader_of(request.user)
         filters = parse_filters(request.query_params, reader, probing=True)
         row = find(pk, "fingerprint__group__owner", "body", "trace", "mark")
-        note_read(reader, row, "record")
+        note_read(reader.of(row), row, "record")
         return Response(
             details.detail(
                 row,
-                reader,
+                informed(row, reader.of(row)),
                 summaries.document(row.fingerprint.group, filters, timezone.now()),
                 queries.neighbours(filters, row),
             )
@@ -60,7 +61,8 @@ class DeadLetterBytes(APIView):
         name = request.query_params.get("part", "value")
         if name not in ("key", "value", "context"):
             raise ParameterError("part", "must be key, value or context")
-        row, reader = find(pk, "body"), reader_of(request.user)
+        row = find(pk, "body")
+        reader = reader_of(request.user).of(row)
         data = details.part_bytes(row.body, name, reader)
         if data is None:
             raise Http404(f"The {name} is null, or its bytes are unknown.")
@@ -81,7 +83,7 @@ class DeadLetterNeighbours(APIView):
         """Return the records around it in its origin partition, if Kafka still has them."""
         row, reader = find(pk, "fingerprint__group"), reader_of(request.user)
         found = neighbours.origin_neighbours(row, reader)
-        note_read(reader, row, "neighbours' keys")
+        note_read(reader.of(row), row, "neighbours' keys")
         return Response(found)
 
 
@@ -93,6 +95,6 @@ def find(pk: int, *related: str) -> DeadLetter:
     return row
 
 
-def note_read(reader: PayloadReader, row: DeadLetter, what: str) -> None:
+def note_read(reader: RecordReader, row: DeadLetter, what: str) -> None:
     """Audit that content of this dead letter is about to be shown. Raises AuditUnavailable."""
     reader.note("dead letter", str(row), {"id": row.pk, "what": what})

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.documents import AbsentMember
+from dlqadmin.deadletters.search.filters import reading_content
 from dlqadmin.deadletters.search.member_paths import VALUE
 from dlqadmin.deadletters.search.value_paths import recent_value_paths
 
@@ -16,7 +17,8 @@ def absent_members(names: Iterable[str], reader: PayloadReader) -> list[AbsentMe
     absent = list(names)
     if not any(name.startswith(VALUE) for name in absent):
         return [AbsentMember(name=name, similar=None) for name in absent]
-    found, values = recent_value_paths()
+    with reading_content(reader):
+        found, values = recent_value_paths()
     reader.note("dead letters", "names of members", {"for": "a member that no record has"}, records=values)
     return [AbsentMember(name=name, similar=_similar(name, list(found))) for name in absent]
 

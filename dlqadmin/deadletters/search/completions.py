@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import Group
-from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.payloads import PayloadReader, is_masked_for_request
 from dlqadmin.deadletters.search.documents import QueryCompletion, QuerySuggestion
 from dlqadmin.deadletters.search.fields import PATHS, TERMS, DeadLetterField, FieldKind, find
+from dlqadmin.deadletters.search.filters import reading_content
 from dlqadmin.deadletters.search.member_paths import VALUE
 from dlqadmin.deadletters.search.name_lookup import names
 from dlqadmin.deadletters.search.query_lexer import NAME
@@ -39,7 +40,7 @@ def complete(text: str, at: int, reader: PayloadReader) -> QueryCompletion:
     if name is None:
         start = at - len(rest)
         items = _fields(rest)
-        if rest.startswith(VALUE) and reader.may_read:
+        if rest.startswith(VALUE) and reader.reads_any:
             items = _value_paths(rest, reader)
         return QueryCompletion(start, at, list(_distinct(items)))
     field = find(name.removesuffix(":"))
@@ -63,7 +64,8 @@ def _fields(typed: str) -> Iterable[QuerySuggestion]:
 
 def _value_paths(typed: str, reader: PayloadReader) -> Iterable[QuerySuggestion]:
     """Return members of recent values, the most frequent first. Names of members are content, so this is audited."""
-    found, values = recent_value_paths()
+    with reading_content(reader):
+        found, values = recent_value_paths()
     if values == 0:
         return _fields(typed)
     reader.note("dead letters", "names of members", {"for": "completions of value."}, records=values)
@@ -99,6 +101,8 @@ def _names(field: str, typed: str) -> Iterable[QuerySuggestion]:
 
 
 def _groups(typed: str) -> Iterable[QuerySuggestion]:
+    if is_masked_for_request():
+        return ()  # a title may quote masked values
     rows = Group.objects.filter(merged_into=None, title__icontains=typed).order_by("-last_seen")
     if typed.isdigit():
         rows = Group.objects.filter(pk__startswith=typed).order_by("pk")

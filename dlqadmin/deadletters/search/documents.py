@@ -6,7 +6,7 @@ import msgspec
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, ReplayState, SavedSearch, WorkState
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import RecordReader, quoting_text
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
 
@@ -179,7 +179,7 @@ class SavedSearchList(Document):
     results: list[SavedSearchDocument]
 
 
-def row_document(row: DeadLetter, reader: PayloadReader) -> DeadLetterRow:
+def row_document(row: DeadLetter, reader: RecordReader) -> DeadLetterRow:
     """Return a dead letter as a list shows it."""
     fingerprint = row.fingerprint
     return DeadLetterRow(
@@ -191,15 +191,15 @@ def row_document(row: DeadLetter, reader: PayloadReader) -> DeadLetterRow:
         origin_topic=row.origin_topic or None,
         origin_partition=row.origin_partition,
         origin_offset=row.origin_offset,
-        key_text=release(row.key_text, reader),
+        key_text=reader.key_text(row.key_text),
         withheld=not reader.may_read,
         stage=fingerprint.stage,
         exception_class=short(fingerprint.exception_class),
         exception_full=fingerprint.exception_class,
-        message=row.message,
+        message=reader.text(row.message),
         connector=row.connector or None,
         task_id=row.task_id or None,
-        group=GroupLink(id=fingerprint.group_id, title=fingerprint.group.title),
+        group=GroupLink(id=fingerprint.group_id, title=quoting_text(fingerprint.group.title)),
         replay_state=ReplayState(row.replay_state),
         work_state=row.work_state,
         readable=row.readable,

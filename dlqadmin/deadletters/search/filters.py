@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
@@ -37,6 +38,7 @@ from dlqadmin.deadletters.search.filter_groups import (
     dimensions,
     mapped,
 )
+from dlqadmin.deadletters.search.masked_rows import masked_names
 from dlqadmin.deadletters.search.member_paths import is_path
 from dlqadmin.deadletters.search.name_lookup import names_beginning
 from dlqadmin.deadletters.search.number_ranges import read_numbers
@@ -45,7 +47,7 @@ from dlqadmin.deadletters.search.query_parser import parse
 from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
-from dlqadmin.teams.reach import current_reach
+from dlqadmin.teams.reach import current_reach, reaching, shared_reach
 
 # Filters that depend on content, besides paths. With them a user could guess content without reading it.
 OF_CONTENT = frozenset((*(name for name, field in FILTER_FIELDS.items() if field.of_content), WORDS))
@@ -131,7 +133,8 @@ def parse_filters(
     `not_x` excludes values. `q` is a query that adds filters, and its times override `from` and `to`.
 
     Raises ParameterError naming the parameter; without `probing` also for filters that need the records'
-    bytes. Raises PermissionDenied if a reader without permission to read payloads filters by content.
+    bytes. Raises PermissionDenied if a reader without permission to read payloads filters by content. Filters by
+    content find only records whose content the reader may read.
     """
     start, end = parse_range(params.get("from") or default_from, params.get("to"))
     include: dict[str, tuple[str, ...]] = {}
@@ -141,10 +144,16 @@ def parse_filters(
             values = [value for value in params.getlist(parameter) if value]
             if values:
                 target[name] = tuple(_checked_values(parameter, field, values))
-    filters = within_reach(_combine(Filters(start, end, include, exclude), _compile(params.get("q", ""))))
-    # Counts and empty pages answer a guess too, so the check applies to all lists, not only to those with content.
-    if not reader.may_read and (asked := filters.of_content):
-        raise PermissionDenied(_refusal(asked[0]))
+    filters = _combine(Filters(start, end, include, exclude), _compile(params.get("q", "")))
+    # Counts and empty pages answer a guess too, so this applies to all lists, not only to those with content.
+    if asked := filters.of_content:
+        if not reader.reads_any:
+            raise PermissionDenied(_refusal(asked[0]))
+        with reading_content(reader):
+            # As a choice: facets leave out their own dimension, so a filter by topic would not narrow topics.
+            filters = _without_masked(within_reach(filters, as_choice=True), reader)
+    else:
+        filters = within_reach(filters)
     if filters.probed and not probing:
         raise ParameterError(
             "q", f"`value.` and `header.` search only the newest {PROBED} records, so they can't be used here"
@@ -152,7 +161,21 @@ def parse_filters(
     return filters
 
 
-def within_reach(filters: Filters) -> Filters:
+def _without_masked(filters: Filters, reader: PayloadReader) -> Filters:
+    """Return filters that search no record of which fields are masked: what they find would answer a guess."""
+    topics, origins = masked_names(reader)
+    named = (("topic", topics), ("origin_topic", origins))
+    groups = tuple(FilterGroup({name: values}) for name, values in named if values)
+    choice = FilterChoice(groups, negated=True)
+    return msgspec.structs.replace(filters, choices=(*filters.choices, choice)) if groups else filters
+
+
+def reading_content(reader: PayloadReader) -> AbstractContextManager[None]:
+    """Return a context in which queries find only records whose content this reader may read."""
+    return reaching(shared_reach(current_reach(), reader.reach))
+
+
+def within_reach(filters: Filters, *, as_choice: bool = False) -> Filters:
     """Return the filters with a condition that leaves out what the present request may not reach.
 
     The managers leave it out too. With the condition, lists can use sorted indexes, and what the filters are frozen
@@ -162,7 +185,7 @@ def within_reach(filters: Filters) -> Filters:
         return filters
     names = names_in_reach() or [NamesInReach(None, ("",), ())]
     one = names[0]
-    if len(names) == 1 and not one.cluster and not one.connectors:
+    if len(names) == 1 and not one.cluster and not one.connectors and not as_choice:
         asked = filters.include.get("topic")
         topics = one.topics if asked is None else tuple(topic for topic in asked if topic in one.topics) or ("",)
         return msgspec.structs.replace(filters, include=filters.include | {"topic": topics})

@@ -26,6 +26,7 @@ from dlqadmin.deadletters.search.documents import (
 from dlqadmin.deadletters.search.fields import FILTER_FIELDS
 from dlqadmin.deadletters.search.filters import Filters, parse_filters
 from dlqadmin.deadletters.search.histogram import histogram
+from dlqadmin.deadletters.search.masked_rows import readers
 from dlqadmin.deadletters.search.time_limits import cancellable
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.times import iso
@@ -73,7 +74,7 @@ class DeadLetterList(APIView):
         reader.note("dead letters", "list", {"filter": filter_query(request)}, records=len(page.rows))
         return Response(
             DeadLetterPage(
-                results=[row_document(row, reader) for row in page.rows],
+                results=[row_document(row, own) for row, own in readers(page.rows, reader)],
                 next=page.next,
                 total=MatchTotal(count=max(total.count, len(page.rows)), exact=total.exact),
                 took_ms=took_ms(started),

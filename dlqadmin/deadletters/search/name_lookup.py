@@ -36,6 +36,11 @@ def names(field: str) -> list[str]:
     return sorted({name for name in _stored_names(field) if name})
 
 
+def all_origin_topics() -> list[str]:
+    """Return the names of all origin topics."""
+    return list(_origin_topics_from(""))
+
+
 def names_beginning(field: str, beginning: str) -> Sequence[str]:
     """Return the names with this prefix; of origin topics at least the first 101.
 

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search.candidates import Place, nearest_newer, newest, tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, count
 from dlqadmin.deadletters.search.documents import FacetValue, MatchTotal, NeighbourIds
@@ -189,7 +190,7 @@ def _label(name: str, counter: Counter[Any]) -> list[FacetValue]:
     return [
         FacetValue(
             value=str(value),
-            label=titles.get(value) or (short(value) if name == "exception" else str(value)),
+            label=quoting_text(titles.get(value, "")) or (short(value) if name == "exception" else str(value)),
             count=n,
         )
         for value, n in rows

@@ -80,7 +80,9 @@ class SavedSearches(APIView):
         """Return the user's own searches and shared ones, by name."""
         rows = SavedSearch.objects.select_related("owner").filter(Q(owner=request.user.pk) | Q(shared=True))
         found = [saved_document(row, request.user.pk) for row in rows.order_by("name", "id")[:500]]
-        if not reader_of(request.user).may_read:  # they may not run these, and the queries may contain keys and values
+        if not reader_of(
+            request.user
+        ).reads_everything:  # the queries of others may contain keys and values of any record
             found = [one for one in found if one.mine or not query_has_content_filter(one.query)]
         return Response(SavedSearchList(results=found))
 

@@ -21,7 +21,9 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, VIEW, IsOperator, IsPayloadReader, requires
+from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.masked_rows import refuse_masked
 from dlqadmin.jobs import runs
 from dlqadmin.replays.fixes import bulk_fixes, file_fixes, previews, programs, undo
 from dlqadmin.replays.fixes.documents import (
@@ -99,6 +101,7 @@ class BulkFixListing(APIView):
             return Response(bulk_document(known, reader_of(request.user)))
         body = checked(BulkFixBody, request)
         chosen = _selection(body["selection"])
+        refuse_masked(frozen_selections.rows(chosen), reader_of(request.user), "edit them")
         asked = BulkFixRequest(body["kind"], body["program"], body["replace"], body["name"])
         try:
             made = bulk_fixes.start(frozen_selections.rows(chosen), chosen, asked, who, asked_once, timezone.now())
@@ -123,6 +126,7 @@ class BulkFixPreview(APIView):
         """
         body, reader, who = checked(BulkPreviewBody, request), reader_of(request.user), actor(request)
         chosen = _selection(body["selection"])
+        refuse_masked(frozen_selections.rows(chosen), reader, "edit them")
         asked = BulkFixRequest(body["kind"], body["program"])
         shown = previews.preview(frozen_selections.rows(chosen), asked, who, reader)
         programs.keep_version(chosen, who, asked.kind, asked.program, shown, timezone.now())
@@ -235,6 +239,7 @@ class BulkFixExport(APIView):
         """
         text = request.query_params.get("selection", "")
         chosen = _selection(int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0)
+        refuse_masked(frozen_selections.rows(chosen), reader_of(request.user), "export them for edits")
         data, left_out = file_fixes.export(frozen_selections.rows(chosen), reader_of(request.user))
         record(actor(request), "exported", "selection", str(chosen), {"bytes": len(data), "for": "offline fix"})
         name = f'attachment; filename="{chosen}-to-fix.ndjson"'
@@ -267,6 +272,7 @@ class BulkFixImport(APIView):
         if known := made_by(BulkFix, asked):
             return Response(bulk_document(known, reader_of(request.user)))
         found = file_fixes.read(data)
+        refuse_masked(DeadLetter.objects.filter(pk__in=list(found)), reader_of(request.user), "edit them")
         made = file_fixes.edits(found)
         who, now = actor(request), timezone.now()
         chosen = frozen_selections.by_ids(list(found), who, RequestKey(), now)

@@ -353,30 +353,34 @@ def bulk_document(bulk: BulkFix, reader: PayloadReader) -> BulkFixDocument:
 def bulk_documents(found: Sequence[BulkFix], reader: PayloadReader) -> list[BulkFixDocument]:
     """Return bulk fixes with counts from one query each.
 
-    Programs, reasons and errors may cite values, so they are released to payload readers only.
+    Programs, reasons and errors may cite values, so they are released to their author and to readers of all
+    payloads only.
     """
     chosen = chosen_by(bulk.selection_id for bulk in found)
     drafts = Fix.objects.filter(bulk__in=found).order_by().values_list("bulk").annotate(n=Count("pk"))
     last = ReplacedDraft.objects.filter(by__in=found, fix__bulk=F("by"))
     replaced = last.order_by().values_list("by").annotate(n=Count("pk"))
     there, before = dict(drafts), dict(replaced)
+    readers = {bulk.pk: reader.of_text_by(None if reader.rules else bulk.author_id) for bulk in found}
     return [
         BulkFixDocument(
             id=bulk.pk,
             name=bulk.name,
             kind=BulkFixKind(bulk.kind),
-            program=release(bulk.program, reader) or "",
-            withheld=not reader.may_read,
+            program=release(bulk.program, readers[bulk.pk]) or "",
+            withheld=not readers[bulk.pk].may_read,
             replace=bulk.counts.get("replace", False),
             status=BulkFixStatus(bulk.status),
             counts=BulkCounts(**{name: bulk.counts.get(name, 0) for name in BulkCounts.__struct_fields__}),
             why=[
                 WhyInvalid(
-                    text=release(row["text"], reader) or WITHHELD, count=row["count"], dead_letter=row["dead_letter"]
+                    text=release(row["text"], readers[bulk.pk]) or WITHHELD,
+                    count=row["count"],
+                    dead_letter=row["dead_letter"],
                 )
                 for row in sorted(bulk.counts.get("why", []), key=lambda row: -row["count"])
             ],
-            trouble=bulk.trouble if reader.may_read or not bulk.trouble else WITHHELD,
+            trouble=bulk.trouble if readers[bulk.pk].may_read or not bulk.trouble else WITHHELD,
             drafts=there.get(bulk.pk, 0),
             replaced=before.get(bulk.pk, 0),
             selection=selection_document(bulk.selection, chosen[bulk.selection_id]),

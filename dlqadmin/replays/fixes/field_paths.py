@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from dlqadmin.replays.fixes.json_spans import pointed
+from dlqadmin.masking.json_spans import pointed
 
 FieldPath = tuple[str | int, ...]
 

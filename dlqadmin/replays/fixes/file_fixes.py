@@ -23,7 +23,7 @@ from django.db.models import QuerySet, Sum
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader, release
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.fixes.bulk_fixes import figures, fresh_counts
 from dlqadmin.replays.fixes.draft_storage import keep
@@ -86,7 +86,7 @@ def export(found: QuerySet[DeadLetter], reader: PayloadReader) -> tuple[bytes, i
         if message is None:
             left_out += 1
             continue
-        lines.append(_line(row, message, reader))
+        lines.append(_line(row, message, reader.of(row)))
         size += len(lines[-1])
         # base64 makes the file larger than the sum of the sizes.
         if size > MAX_BYTES:
@@ -172,7 +172,7 @@ def take(
     return bulk
 
 
-def _line(row: DeadLetter, message: Outgoing, reader: PayloadReader) -> bytes:
+def _line(row: DeadLetter, message: Outgoing, reader: RecordReader) -> bytes:
     document = {
         **msgspec.structs.asdict(place_document(row)),
         "digest": message.digest,

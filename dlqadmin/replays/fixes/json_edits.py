@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from dlqadmin.replays.fixes.json_spans import Member, Node, exact, numbers, pointed, read, same
+from dlqadmin.masking.json_spans import Member, Node, exact, numbers, pointed, read, same
 
 Span = tuple[int, int]  # start and end; the end is exclusive
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from dlqadmin.replays.fixes.json_spans import NotJson, read, same
+from dlqadmin.masking.json_spans import NotJson, read, same
 from dlqadmin.sandbox import trial
 from dlqadmin.sandbox.commands import ConfinedProgram, command
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from dlqadmin.masking.json_spans import NotJson, exact, read
 from dlqadmin.replays.fixes.errors import ProgramRefused
-from dlqadmin.replays.fixes.json_spans import NotJson, exact, read
 
 SURROGATES = ("\ud800", "\udfff")
 

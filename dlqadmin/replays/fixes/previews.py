@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader, release
 from dlqadmin.replays.fixes import record_batches
 from dlqadmin.replays.fixes.documents import BulkPreview, PreviewCounts, SampleDocument
 from dlqadmin.replays.fixes.errors import ProgramRefused
@@ -48,7 +48,7 @@ def preview(found: QuerySet[DeadLetter], asked: BulkFixRequest, author: User, re
         drafted = _drafted(author, [row.pk for row, _, _ in rows])
         counts, whole = _counted(found, change, findings)
     return BulkPreview(
-        sample=[_shown(row, message, one, reader, drafted=row.pk in drafted) for row, message, one in rows],
+        sample=[_shown(row, message, one, reader.of(row), drafted=row.pk in drafted) for row, message, one in rows],
         counts=counts,
         counted_all=whole,
         bytes_before=findings.bytes_before,
@@ -102,7 +102,7 @@ def _named(counts: Counter[str]) -> PreviewCounts:
 
 
 def _shown(
-    row: DeadLetter, message: Outgoing | None, change: Change, reader: PayloadReader, *, drafted: bool
+    row: DeadLetter, message: Outgoing | None, change: Change, reader: RecordReader, *, drafted: bool
 ) -> SampleDocument:
     return SampleDocument(
         dead_letter=letter_document(row, reader),

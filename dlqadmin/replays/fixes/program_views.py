@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, IsPayloadReader, IsViewer, requires
 from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.masked_rows import unmasked
 from dlqadmin.replays.fixes import programs
 from dlqadmin.replays.fixes.documents import FixProgramDocument, FixProgramList, SelectionFields
 from dlqadmin.replays.fixes.field_documents import fields_document
@@ -39,7 +40,7 @@ class SelectionFieldList(APIView):
         """
         chosen, reader = _selection(pk), reader_of(request.user)
         began = time.monotonic()
-        read = read_fields(frozen_selections.rows(chosen))
+        read = read_fields(unmasked(frozen_selections.rows(chosen), reader))
         reader.note("selection", str(chosen), {"what": "fields and sample values"}, records=read.statistics.read)
         return Response(fields_document(read, chosen.count, round((time.monotonic() - began) * 1000)))
 
@@ -52,7 +53,10 @@ class SelectionPrograms(APIView):
     @extend_schema(operation_id="selections_programs", responses=FixProgramList)
     def get(self, request: Request, pk: int) -> Response:
         """Return the previewed programs of all people with their counts, the latest first."""
-        found = programs.versions(_selection(pk))
+        reader = reader_of(request.user)
+        found = [
+            one for one in programs.versions(_selection(pk)) if not reader.rules or one.author_id == reader.user.pk
+        ]
         return Response(FixProgramList(results=programs.program_documents(found, actor(request))))
 
 
@@ -63,8 +67,11 @@ class FixTemplateList(APIView):
 
     @extend_schema(operation_id="fix_templates_list", responses=FixProgramList)
     def get(self, request: Request) -> Response:
-        """Return the person's own templates, and those that other people share."""
-        found = programs.templates(actor(request))
+        """Return the person's own templates, and those that other people share.
+
+        The templates of others may cite any record, so readers of some teams' payloads get only their own.
+        """
+        found = programs.templates(actor(request), shared=reader_of(request.user).reads_everything)
         return Response(FixProgramList(results=programs.program_documents(found, actor(request))))
 
     @extend_schema(operation_id="fix_templates_create", request=TemplateBody, responses={201: FixProgramDocument})

@@ -43,9 +43,10 @@ def versions(selection: Selection) -> QuerySet[FixProgram]:
     return found.order_by("-pk")[:MAX_VERSIONS]
 
 
-def templates(user: User) -> QuerySet[FixProgram]:
-    """Return the person's own templates and shared ones, by name."""
-    found = FixProgram.objects.filter(Q(author=user) | Q(is_shared=True), name__isnull=False)
+def templates(user: User, *, shared: bool) -> QuerySet[FixProgram]:
+    """Return the person's own templates and, if asked for, shared ones, by name."""
+    whose = Q(author=user) | Q(is_shared=True) if shared else Q(author=user)
+    found = FixProgram.objects.filter(whose, name__isnull=False)
     return found.select_related("author").order_by("name", "pk")[:MAX_TEMPLATES]
 
 

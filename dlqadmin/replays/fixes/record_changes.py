@@ -13,11 +13,11 @@ from typing import Final, Literal
 import msgspec
 from django.conf import settings
 
+from dlqadmin.masking.json_spans import NotJson, read
 from dlqadmin.replays.fixes import form_changes, json_patch, json_values
 from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.replays.fixes.jq_process import VALUE_S, Jq, refuse_reaching_out
 from dlqadmin.replays.fixes.json_edits import Unfaithful, splice
-from dlqadmin.replays.fixes.json_spans import NotJson, read
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFixKind
 from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES

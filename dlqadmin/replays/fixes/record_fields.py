@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.masking.json_spans import Node, NotJson, read
 from dlqadmin.replays.fixes.documents import RecordField
 from dlqadmin.replays.fixes.error_fields import error_fields
 from dlqadmin.replays.fixes.field_paths import FieldPath, candidates, loaded_json, nodes
-from dlqadmin.replays.fixes.json_spans import Node, NotJson, read
 from dlqadmin.replays.items.messages import original
 
 MAX_READ_BYTES = 1_000_000  # screens show only the first 64 kB

@@ -12,9 +12,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsPayloadReader, IsViewerOrWritingOperator
+from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.records.decoded_views import PART, PARTS, requested_part
 from dlqadmin.deadletters.records.views import find, note_read
+from dlqadmin.deadletters.search.masked_rows import refuse_masked
 from dlqadmin.replays.fixes import drafts
 from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import Fix
@@ -82,8 +84,9 @@ class DecodedFixView(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return the original key or value and the person's own draft of it, decoded with the cluster's registry."""
         part = requested_part(request)
-        row, reader = find(pk, "body"), reader_of(request.user)
-        note_read(reader, row, f"decoded {part} and draft")
+        row = find(pk, "body")
+        refuse_masked(DeadLetter.objects.filter(pk=pk), reader_of(request.user), "see it decoded")
+        note_read(reader_of(request.user).of(row), row, f"decoded {part} and draft")
         whole = original(row)
         own = Fix.objects.filter(dead_letter=row, author_id=request.user.pk).first()
         messages = (whole, None if own is None else drafts.message_of(own))
@@ -109,7 +112,8 @@ class EncodeView(APIView):
         form.is_valid(raise_exception=True)
         part: Part = form.validated_data["part"]
         row = find(pk, "body")
-        note_read(reader_of(request.user), row, f"encoded {part}")
+        refuse_masked(DeadLetter.objects.filter(pk=pk), reader_of(request.user), "edit it")
+        note_read(reader_of(request.user).of(row), row, f"encoded {part}")
         whole = original(row)
         if whole is None or _data(whole, part) is None:
             raise StateConflict(f"The original {part} is not available, so no schema is known for it.")

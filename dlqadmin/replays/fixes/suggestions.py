@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dlqadmin.masking.json_spans import Node, NotJson, read
 from dlqadmin.replays.fixes.error_fields import error_fields
 from dlqadmin.replays.fixes.field_paths import FieldPath, candidates, pointer_of
 from dlqadmin.replays.fixes.json_repair import repaired
-from dlqadmin.replays.fixes.json_spans import Node, NotJson, read
 from dlqadmin.replays.fixes.program_suggestions import default_value
 
 MAX_VALUE_BYTES = 256 * 1024

@@ -13,8 +13,9 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator, IsPayloadReader, IsViewer, IsViewerOrWritingOperator
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, reader_of
+from dlqadmin.deadletters.payloads import RecordReader, reader_of, release
 from dlqadmin.deadletters.records.views import find, note_read
+from dlqadmin.deadletters.search.masked_rows import refuse_masked
 from dlqadmin.replays.fixes import drafts, suggestions
 from dlqadmin.replays.fixes.documents import (
     DiscardedDrafts,
@@ -56,7 +57,8 @@ class FixRecord(APIView):
     @extend_schema(operation_id="fixes_retrieve", responses=FixDocument)
     def get(self, request: Request, pk: int) -> Response:
         """Return the original bytes, the person's own draft, and the authors of other drafts."""
-        row, reader = _with_bytes(pk), reader_of(request.user)
+        row = _with_bytes(pk)
+        reader = reader_of(request.user).of(row)
         note_read(reader, row, "record and draft")
         whole = original(row)
         there = Fix.objects.filter(dead_letter=row)
@@ -81,11 +83,12 @@ class FixRecord(APIView):
     def put(self, request: Request, pk: int) -> Response:
         """Store an edit. Refused if the draft was changed since `base_updated_at`."""
         row = _with_bytes(pk)
+        refuse_masked(DeadLetter.objects.filter(pk=row.pk), reader_of(request.user), "edit it")
         form = FixBody(data=request.data)
         form.is_valid(raise_exception=True)
         base = form.validated_data["base_updated_at"]
         kept = drafts.save(row, actor(request), form.edit(), base, timezone.now())
-        return Response(_draft(kept, original(row), reader_of(request.user)))
+        return Response(_draft(kept, original(row), reader_of(request.user).of(row)))
 
     @extend_schema(operation_id="fixes_discard", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> HttpResponse:
@@ -113,11 +116,12 @@ class FixSuggestions(APIView):
     @extend_schema(operation_id="fixes_suggestions", responses=FixSuggestionList)
     def get(self, request: Request, pk: int) -> Response:
         """Return values that could be sent instead, with reasons. None is applied automatically."""
-        row, reader = _with_bytes(pk, "trace"), reader_of(request.user)
+        row = _with_bytes(pk, "trace")
+        reader = reader_of(request.user).of(row)
         note_read(reader, row, "suggested values")
         whole = original(row)
         error = f"{row.message}\n{join(row.body.trace_heads, row.trace.text) if row.trace else ''}"
-        found = [] if whole is None else suggestions.suggestions(whole.value, error)
+        found = [] if whole is None or not reader.reads_all else suggestions.suggestions(whole.value, error)
         return Response(
             FixSuggestionList(
                 results=[
@@ -141,7 +145,7 @@ class FixListing(APIView):
             own &= drafts_of_selection(_selection(selection), actor(request))
         whole = own.select_related("dead_letter__body")
         light = whole.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
-        rows = [_row(fix, reader) for fix in light.iterator(chunk_size=AT_ONCE)]
+        rows = [_row(fix, reader.of(fix.dead_letter)) for fix in light.iterator(chunk_size=AT_ONCE)]
         reader.note("drafts", "list", {"what": "keys of their records"}, records=len(rows))
         return Response(FixList(results=rows, count=own.count()))
 
@@ -183,7 +187,7 @@ def _selection(text: str) -> Selection:
     return found
 
 
-def _row(fix: Fix, reader: PayloadReader) -> FixRow:
+def _row(fix: Fix, reader: RecordReader) -> FixRow:
     return FixRow(
         id=fix.pk,
         dead_letter=letter_document(fix.dead_letter, reader),
@@ -193,13 +197,14 @@ def _row(fix: Fix, reader: PayloadReader) -> FixRow:
     )
 
 
-def _draft(fix: Fix, whole: Outgoing | None, reader: PayloadReader) -> DraftDocument:
+def _draft(fix: Fix, whole: Outgoing | None, reader: RecordReader) -> DraftDocument:
     return extend(
         DraftDocument,
         message_document(drafts.message_of(fix), reader),
         id=fix.pk,
         updated_at=iso(fix.updated_at),
-        digest=fix.digest,
+        # With the digest and all other fields a masked field could be guessed.
+        digest=release(fix.digest, reader) or "",
         identical=_identical(fix, whole),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dlqadmin.accounts.names import username
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.search.masked_rows import readers
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.disposals.documents import disposal_document
 from dlqadmin.replays.jobs.documents import OUT
@@ -41,7 +42,7 @@ def way(row: DeadLetter, reader: PayloadReader) -> WayDocument:
     return WayDocument(
         results=[_with_replay(item, reader) for item in items if item.dead_letter_id == row.pk],
         timeline=sorted(events, key=lambda event: event.at),
-        lineage=_lineage(items, row),
+        lineage=_lineage(items, row, reader),
         disposal=disposal_document(disposal_rows.of([row.pk]).get(row.pk)),
     )
 
@@ -85,7 +86,7 @@ def _outcome(state: str, reason: str, evidence: str) -> str:
     return f"{word}{f' ({reason})' if reason else ''}{f': {evidence}' if evidence else ''}"
 
 
-def _lineage(items: Iterable[ReplayItem], row: DeadLetter) -> list[LineageEntry]:
+def _lineage(items: Iterable[ReplayItem], row: DeadLetter, reader: PayloadReader) -> list[LineageEntry]:
     """Return the dead letters of one record, oldest first. Only this one if it was never sent."""
     letters = {row.pk: row}
     for item in items:
@@ -95,4 +96,7 @@ def _lineage(items: Iterable[ReplayItem], row: DeadLetter) -> list[LineageEntry]
     reach = current_reach()  # a record can fail again in a dead letter topic of another team
     seen = [one for one in letters.values() if reach.has_source(one.topic, one.connector, one.cluster)]
     ordered = sorted(seen, key=lambda letter: (letter.failed_at, letter.pk))
-    return [LineageEntry(dead_letter=one.pk, at=iso(one.failed_at), text=f"{one}: {one.message}") for one in ordered]
+    return [
+        LineageEntry(dead_letter=one.pk, at=iso(one.failed_at), text=f"{one}: {own.text(one.message)}")
+        for one, own in readers(ordered, reader)
+    ]

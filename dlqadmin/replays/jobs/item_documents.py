@@ -131,12 +131,13 @@ def item_document(item: ReplayItem, reader: PayloadReader) -> ItemDocument:
     row, again = item.dead_letter, item.refailure
     if again is not None and not current_reach().has_source(again.topic, again.connector, again.cluster):
         again = None  # it failed again in a dead letter topic of another team
+    own = reader.of(row)
     return ItemDocument(
         ordinal=item.ordinal,
-        dead_letter=letter_document(row, reader),
+        dead_letter=letter_document(row, own),
         origin=_coordinates(row.origin_topic, row.origin_partition, row.origin_offset) if row.origin_topic else None,
         sent_to=_coordinates(item.target_topic, item.sent_partition, item.sent_offset),
-        sent_digest=release(item.sent_digest, reader) or "",
+        sent_digest=release(item.sent_digest, own) or "",
         attempt=item.attempt,
         state=ItemState(item.stands),
         reason=item.reason,

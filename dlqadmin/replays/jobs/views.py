@@ -194,7 +194,7 @@ class DeadLetterReplays(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return the dead letter's items, and the timeline of its lineage."""
         row, reader = find(pk), reader_of(request.user)
-        note_read(reader, row, "replay's key and its replays")
+        note_read(reader.of(row), row, "replay's key and its replays")
         return Response(history.way(row, reader))
 
 

@@ -13,6 +13,7 @@ from django.db.models import Count, Q, QuerySet
 from dlqadmin.deadletters.groups import triage
 from dlqadmin.deadletters.groups.summaries import is_all_closed, work_of
 from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity, GroupStatus
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.replays import events
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem
@@ -48,7 +49,9 @@ def resolvable(replay: Replay) -> list[ResolvableGroup]:
     counts = {group: counts[group] for group, work in work_of(counts).items() if is_all_closed(work)}
     rows = Group.objects.filter(pk__in=counts).exclude(status=GroupStatus.RESOLVED)
     quiet = rows.filter(last_seen__lt=replay.started_at) if replay.started_at else rows.none()
-    return [ResolvableGroup(id=row.pk, title=row.title, count=counts[row.pk]) for row in quiet.order_by("pk")]
+    return [
+        ResolvableGroup(id=row.pk, title=quoting_text(row.title), count=counts[row.pk]) for row in quiet.order_by("pk")
+    ]
 
 
 def resolve(replay: Replay, now: datetime) -> int:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -16,7 +17,8 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import IsOperator, IsPayloadReader
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import PayloadReader, reader_of, release
-from dlqadmin.replays.models import BulkFix, Rehearsal
+from dlqadmin.deadletters.search.masked_rows import refuse_masked
+from dlqadmin.replays.models import BulkFix, Fix, Rehearsal
 from dlqadmin.replays.rehearsals import rehearsal_jobs
 from dlqadmin.replays.rehearsals.documents import RehearsalDocument, RehearsedDocument
 from dlqadmin.replays.rehearsals.requests import RehearsalBody
@@ -43,6 +45,7 @@ class RehearsalList(APIView):
         form.is_valid(raise_exception=True)
         wanted = form.wanted()
         _check(wanted)
+        refuse_masked(_rehearsed(wanted), reader_of(request.user), "rehearse them")
         made = rehearsal_jobs.create(actor(request), wanted, timezone.now())
         transaction.on_commit(lambda: enqueue(made.pk))
         return Response(_document(made, reader_of(request.user)), status=202)
@@ -88,6 +91,12 @@ def _check(wanted: dict[str, Any]) -> None:
         raise ParameterError(name, "names a record that does not exist")
 
 
+def _rehearsed(wanted: dict[str, Any]) -> QuerySet[DeadLetter]:
+    if "bulk" in wanted:
+        return DeadLetter.objects.filter(pk__in=Fix.objects.filter(bulk=wanted["bulk"]).values("dead_letter"))
+    return DeadLetter.objects.filter(pk__in=wanted.get("dead_letters") or [wanted["source"]])
+
+
 def _document(found: Rehearsal, reader: PayloadReader) -> RehearsalDocument:
     lost = found.done_at is None and timezone.now() - found.created_at > LOST
     return RehearsalDocument(
@@ -97,5 +106,14 @@ def _document(found: Rehearsal, reader: PayloadReader) -> RehearsalDocument:
         created_at=iso(found.created_at),
         done_at=iso_or_none(found.done_at),
         # As they were stored: those of older versions may lack fields.
-        results=cast("list[RehearsedDocument]", release(found.result, reader) or []),
+        results=cast("list[RehearsedDocument]", _released(found.result, reader)),
     )
+
+
+def _released(results: list[Any], reader: PayloadReader) -> list[Any]:
+    """Return the results of the records that the reader may read now."""
+    if reader.reads_everything:
+        return results
+    rows = DeadLetter.objects.in_bulk([one["dead_letter"]["id"] for one in results if "dead_letter" in one])
+    of_rows = ((one, rows.get(one.get("dead_letter", {}).get("id"))) for one in results)
+    return [one for one, row in of_rows if row is not None and release(one, reader.of(row)) is not None]

@@ -16,6 +16,7 @@ from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.exports import row_reader
+from dlqadmin.teams.reach import EVERYTHING
 from tests.dlqadmin.deadletters.letters import NOW
 from tests.dlqadmin.exports.conftest import VALUES
 
@@ -28,7 +29,7 @@ def sizes() -> list[int]:
     """How many rows each slice of all dead letters has."""
     everything = Filters(NOW - timedelta(days=1), NOW + timedelta(days=1))
     return [
-        len(rows) for rows in row_reader.slices(everything, 0, complete_up_to(), PayloadReader(None, may_read=True))
+        len(rows) for rows in row_reader.slices(everything, 0, complete_up_to(), PayloadReader(None, EVERYTHING, ()))
     ]
 
 

@@ -12,6 +12,8 @@ from dlqadmin.deadletters.groups.common_values import MISSING, FeatureCounts, Tr
 from dlqadmin.deadletters.groups.samples import SampledLetter, newest
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.models import Group
+from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.teams.reach import EVERYTHING
 from engine.record.record import Headers
 from tests.dlqadmin.deadletters.letters import ALL, GAP, NOW, NST, index, letter
 
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.sql
 def row(value: Any = None, headers: Headers = (), **facts: Any) -> SampledLetter:
     data = value if isinstance(value, bytes) else None if value is None else json.dumps(value).encode()
     known = {
+        "cluster": "local",
         "topic": "t.dlq",
         "origin_topic": "t",
         "origin_partition": 0,
@@ -37,7 +40,7 @@ def row(value: Any = None, headers: Headers = (), **facts: Any) -> SampledLetter
 
 
 def tally(rows: list[SampledLetter]) -> FeatureCounts:
-    found = FeatureCounts()
+    found = FeatureCounts(PayloadReader(None, EVERYTHING, ()))
     for one in rows:
         found.add(one)
     return found
@@ -119,7 +122,7 @@ def test_headers_that_tell_of_the_failure_are_left_out() -> None:
 )
 def test_any_bytes_are_looked_at(value: bytes) -> None:
     found = tally([row(value)] * 5)
-    assert all(isinstance(one, Trait) for one in traits(found, FeatureCounts()))
+    assert all(isinstance(one, Trait) for one in traits(found, FeatureCounts(PayloadReader(None, EVERYTHING, ()))))
 
 
 @pytest.mark.django_db

@@ -18,11 +18,12 @@ from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search import counters
 from dlqadmin.deadletters.search.candidates import newest
 from dlqadmin.deadletters.search.filters import apply, freeze_groups, parse_filters
+from dlqadmin.teams.reach import EVERYTHING
 from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, HOUR_MS, NOW_MS, NST, index, letter, plain
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 LIST = "/api/v1/dead-letters"
-READER = PayloadReader(None, may_read=True)
+READER = PayloadReader(None, EVERYTHING, ())
 
 
 class Leaf(NamedTuple):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlqadmin.masking.json_spans import MAX_DEPTH, NotJson, exact, read, same
 from dlqadmin.replays.fixes.json_edits import Unfaithful, splice
-from dlqadmin.replays.fixes.json_spans import MAX_DEPTH, NotJson, exact, read, same
 
 NUMBERS = ("0", "-0", "-0.0", "1.10", "1e2", "1E+2", "9007199254740993", "1e400", "-1.0e-400", "0.30000000000000004")
 SPACES = st.sampled_from(["", " ", "\n  ", "\t", " \r\n"])

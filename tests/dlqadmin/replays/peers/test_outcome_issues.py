@@ -13,6 +13,7 @@ from dlqadmin.replays.jobs import history, queries
 from dlqadmin.replays.jobs.item_documents import Coordinates
 from dlqadmin.replays.models import Replay, ReplayItem
 from dlqadmin.replays.plans.lineage import roots
+from dlqadmin.teams.reach import EVERYTHING
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.world import BASE, TOPIC, World, carrying, past
 
@@ -61,7 +62,7 @@ def test_rabbitmq_queue_management_8_a_record_that_was_replayed_says_so_for_ever
     world.watch()
     dead = world.item().dead_letter
     ReplayItem.objects.update(lineage=roots([dead])[dead.pk])
-    way = history.way(dead, PayloadReader(None, may_read=True))
+    way = history.way(dead, PayloadReader(None, EVERYTHING, ()))
     assert dead.replay_state == "passed"
     assert [event.kind for event in way.timeline] == ["replay_sent", "replay_outcome"]
     assert way.results[0].sent_to == Coordinates(topic=TOPIC, partition=0, offset=BASE)

@@ -15,6 +15,7 @@ from dlqadmin.replays.jobs import controls, queries
 from dlqadmin.replays.models import DisposalAct, ItemState, LedgerEntry, Replay
 from dlqadmin.replays.sending import canary, cancellation, queueing, sender
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.teams.reach import EVERYTHING
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import NOW
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.sql
 
 SENDER, SOON_S, WAIT_S = "sender", 0.5, 10
 COUNT = 6
-READER = PayloadReader(None, may_read=True)
+READER = PayloadReader(None, EVERYTHING, ())
 
 
 @pytest.fixture(autouse=True)
