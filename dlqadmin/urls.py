@@ -11,6 +11,7 @@ from dlqadmin.rest import pages, problems
 api = [
     path("", include("dlqadmin.audit.urls")),
     path("", include("dlqadmin.accounts.urls")),
+    path("", include("dlqadmin.people.urls")),
     path("", include("dlqadmin.deadletters.urls")),
     path("", include("dlqadmin.exports.urls")),
     path("", include("dlqadmin.schemas.urls")),

@@ -16,10 +16,12 @@ TokenState = Literal["active", "expired", "revoked", "password_changed", "deacti
 
 
 class TokenDocument(Document):
-    """A token, without its secret."""
+    """A token, without its secret. `team` is null if it reaches all teams of its owner."""
 
     id: int
     name: str
+    owner: str
+    team: str | None
     scopes: list[str]
     created_at: Time
     expires_at: Time
@@ -46,6 +48,8 @@ def token_document(token: ApiToken, now: datetime) -> TokenDocument:
     return TokenDocument(
         id=token.pk,
         name=token.name,
+        owner=token.owner.get_username(),
+        team=token.team.name if token.team else None,
         scopes=token.scopes,
         created_at=iso(token.created_at),
         expires_at=iso(token.expires_at),

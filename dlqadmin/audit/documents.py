@@ -12,8 +12,21 @@ from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
 
 
+class SessionTeam(Document):
+    """A team of the signed-in user, the user's roles in it, and the patterns of what it owns."""
+
+    id: int
+    name: str
+    roles: list[str]
+    topics: list[str]
+    connectors: list[str]
+
+
 class SessionDocument(Document):
-    """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself."""
+    """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself.
+
+    `rights` hold for at least one team. Of these, `global_rights` hold for all topics and connectors.
+    """
 
     authenticated: bool
     username: str | None
@@ -21,6 +34,8 @@ class SessionDocument(Document):
     approver: bool
     administrator: bool
     rights: list[str]
+    global_rights: list[str]
+    teams: list[SessionTeam]
     ended: str | None
     payload_reader: bool
     environment: str

@@ -19,13 +19,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit import entry_lines, queries
-from dlqadmin.audit.documents import AuditOptions, AuditPage, SessionDocument
+from dlqadmin.audit.documents import AuditOptions, AuditPage, SessionDocument, SessionTeam
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.entry_filters import PARAMETERS, parse_filter
 from dlqadmin.audit.permissions import (
     APPROVE,
     READ_PAYLOADS,
     IsExporter,
+    global_rights_of,
     has_permission,
     is_administrator,
     rights_of,
@@ -37,6 +38,8 @@ from dlqadmin.broker.availability import describe_cluster
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.teams.models import Team, TeamRoleName
+from dlqadmin.teams.reach import held_roles
 
 FILTERS = [
     OpenApiParameter("actor", str, description="The name of the user or process."),
@@ -157,6 +160,8 @@ def _session(request: Request) -> Response:
             approver=has_permission(user, APPROVE),
             administrator=is_administrator(user),
             rights=rights_of(user),
+            global_rights=global_rights_of(user),
+            teams=_session_teams(user) if known else [],
             ended=None if known or ended is None else str(ended.detail),
             payload_reader=has_permission(user, READ_PAYLOADS),
             environment=settings.ENVIRONMENT,
@@ -165,3 +170,20 @@ def _session(request: Request) -> Response:
             kafka=describe_cluster() if known else None,
         )
     )
+
+
+def _session_teams(user: Any) -> list[SessionTeam]:
+    """Return the user's teams by name; for an API token of one team, that team alone."""
+    only: int | None = getattr(user, "token_team", None)
+    held = [(team, role) for team, role in held_roles(user) if only in (None, team)]
+    teams = Team.objects.filter(pk__in={team for team, _ in held}) if held else ()
+    return [
+        SessionTeam(
+            id=team.pk,
+            name=team.name,
+            roles=[role for role in TeamRoleName.values if (team.pk, role) in held],
+            topics=team.topics,
+            connectors=team.connectors,
+        )
+        for team in teams
+    ]

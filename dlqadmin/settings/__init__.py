@@ -121,6 +121,7 @@ INSTALLED_APPS = [
     "dlqadmin.dialects",
     "dlqadmin.deadletters",
     "dlqadmin.schemas",
+    "dlqadmin.people",
     "dlqadmin.accounts",
     "dlqadmin.teams",
     "dlqadmin.audit",

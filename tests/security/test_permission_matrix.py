@@ -37,12 +37,18 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     "session_destroy": EVERYBODY - {"expired token"},
     # What people do about their own account is not for tokens.
     **dict.fromkeys(("account_password", "tokens_list", "tokens_create", "tokens_destroy"), SESSIONS),
+    # People without an account accept an invitation.
+    **dict.fromkeys(("invitations_offer", "invitations_accept"), EVERYBODY - {"expired token"}),
     "queries_cancel": READERS | WRITERS,  # of one's own query
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
     **dict.fromkeys(
         (
             *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
             *("registries_change", "registries_remove"),
+            *("teams_create", "teams_change", "teams_delete", "people_change", "people_roles_change"),
+            *("people_password_link", "sign_in_groups_create", "sign_in_groups_change", "sign_in_groups_delete"),
+            # Also for people who are admins of a team: see test_people.py.
+            *("sign_in_groups_roles_change", "invitations_list", "invitations_create", "invitations_revoke"),
         ),
         frozenset(("admin",)),
     ),
@@ -140,6 +146,10 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         *("index_topics_change", "dialects_try", "mappings_save", "mappings_retire", "mappings_read_yaml"),
         *("registries_change", "registries_remove", "registries_test"),
         "rereads_start",
+        *("teams_create", "teams_change", "teams_delete", "people_change", "people_roles_change"),
+        *("people_password_link", "sign_in_groups_create", "sign_in_groups_change", "sign_in_groups_delete"),
+        *("sign_in_groups_roles_change", "invitations_offer", "invitations_accept"),
+        *("invitations_create", "invitations_revoke"),
         "queries_cancel",
         "session_create",
         "session_destroy",

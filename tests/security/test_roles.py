@@ -36,6 +36,7 @@ from dlqadmin.audit.permissions import (
     role_of,
 )
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.people.authority import IsTeamAdmin
 from tests.dlqadmin.conftest import alone, person, signed_in, token_of  # noqa: F401  # alone is used by every test
 from tests.dlqadmin.deadletters.letters import ALL, NST, index, letter
 
@@ -91,6 +92,13 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         "AliveView": AllowAny,
         "SessionView": AllowAny,
         "PasswordView": IsSession,
+        "OfferView": AllowAny,
+        "AcceptView": AllowAny,
+        "TeamListView": IsViewerOrAdministrator,
+        **dict.fromkeys(
+            ("TeamView", "PersonView", "PasswordLinkView", "SignInGroupsView", "SignInGroupView"), IsAdministrator
+        ),
+        **dict.fromkeys(("PersonRolesView", "SignInGroupRolesView", "InvitationsView", "InvitationView"), IsTeamAdmin),
         "TokenList": IsSession,
         "TokenRecord": IsSession,
         "TopicRuleView": IsAdministrator,
