@@ -24,10 +24,12 @@ SCREENS = {
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
+    "people": "/settings/people?team=everybody",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",
     "profile": "/profile",
+    "invitation": "/invitation/unknown",
     "not-found": "/nowhere",
 }
 

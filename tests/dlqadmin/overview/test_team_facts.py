@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import IndexPosition
@@ -33,7 +34,7 @@ def test_each_team_has_the_open_dead_letters_of_its_topics_and_connectors(as_vie
 def test_indexed_topics_without_a_team_are_named_to_those_who_see_everything(as_viewer: APIClient) -> None:
     IndexPosition.objects.all().delete()
     for topic in ("stations.dlq", "connect-test"):
-        IndexPosition.objects.create(cluster="local", topic=topic, partition=0, next_offset=1)
+        IndexPosition.objects.create(cluster="local", topic=topic, partition=0, updated_at=timezone.now())
     stations = team("stations", ["stations.*"])
     assert as_viewer.get(FACTS).json()["unowned"] == [{"cluster": "local", "topic": "connect-test"}]
     sam: User = member("sam", {stations: ["viewer"]})

@@ -8,6 +8,8 @@ import { Profile } from "./Profile";
 const ACTIVE = {
   id: 1,
   name: "prometheus",
+  owner: "ada",
+  team: "stations",
   scopes: ["viewer"],
   created_at: "2026-11-21T00:00:00Z",
   expires_at: "2027-02-19T00:00:00Z",
@@ -94,7 +96,7 @@ it("the dialog shows a new token's secret once", async () => {
   await type("Name", " cli ");
   await press("Create the token");
   expect(requests).toEqual([
-    { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90 } },
+    { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90, team: null } },
   ]);
   expect(document.querySelector("code[aria-label='API token']")?.textContent).toBe(SECRET);
   await press("Done");

@@ -26,6 +26,7 @@ export function Profile() {
             <Facts
               rows={[
                 ["Role", roleName(session)],
+                ...(session.teams ?? []).map(({ name: team, roles }): [string, string] => [team, roles.join(", ")]),
                 [
                   "Cluster",
                   `${session.cluster}, ${session.environment.toLowerCase()}${session.read_only ? ", read-only" : ""}`,
@@ -35,7 +36,7 @@ export function Profile() {
             <div>
               <h3 className={styles.sectionTitle}>Rights</h3>
               {rights.length === 0 && (
-                <p className="s t3">None. An administrator gives rights by adding you to a group.</p>
+                <p className="s t3">None. An administrator, or an admin of a team, gives you roles.</p>
               )}
               <ul className={styles.rights}>
                 {rights.map((right) => (
@@ -51,7 +52,7 @@ export function Profile() {
           <PasswordForm username={name} />
         </Panel>
       </div>
-      <ApiTokensPanel rights={rights} />
+      <ApiTokensPanel rights={rights} teams={session.teams ?? []} />
     </>
   );
 }
