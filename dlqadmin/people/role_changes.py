@@ -15,6 +15,7 @@ from django.db import transaction
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from dlqadmin.audit.permissions import APP, PERMISSIONS, SCOPES, is_administrator
+from dlqadmin.audit.roles import create_missing
 from dlqadmin.people.authority import SUPERUSERS_ARE_FOR_ADMINISTRATORS, require_change
 from dlqadmin.people.role_sets import ADMIN, given, included, stored
 from dlqadmin.rest.problems import StateConflict
@@ -123,8 +124,8 @@ def _set_team_roles(holder: Holder, team: Team, wanted: frozenset[str]) -> None:
 
 def _set_global_roles(user: User, wanted: frozenset[str]) -> None:
     names = wanted - {ADMIN}
-    for name in sorted(names):
-        user.groups.add(Group.objects.get(name=name))
+    create_missing()  # somebody may have deleted the group of a role in Django's admin
+    user.groups.add(*Group.objects.filter(name__in=names))
     user.groups.remove(*Group.objects.filter(name__in=SCOPES.keys() - names))
     if user.is_superuser != (ADMIN in wanted):
         user.is_superuser = ADMIN in wanted

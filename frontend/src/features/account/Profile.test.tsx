@@ -116,7 +116,7 @@ it("a token is revoked after a confirmation", async () => {
 it("a user without rights cannot create a token", async () => {
   await show([]);
   expect(button("Create a token…")?.getAttribute("aria-description")).toBe("Needs the role viewer");
-  expect(document.body.textContent).toContain("None. An administrator gives rights");
+  expect(document.body.textContent).toContain("None. An administrator, or an admin of a team, gives you roles");
 });
 
 it("the password form needs the same password twice and shows the server's error", async () => {

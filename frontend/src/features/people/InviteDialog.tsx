@@ -51,7 +51,14 @@ export function InviteDialog({ team, onClose }: { team: Team | null; onClose: ()
         <Checkbox.Group label="Roles" value={roles} onChange={setRoles} classNames={{ label: controls.label! }}>
           <div className={styles.options}>
             {ROLES.map(({ role, label, may }) => (
-              <Checkbox key={role} size="xs" value={role} label={label} description={may} />
+              <Checkbox
+                key={role}
+                size="xs"
+                value={role}
+                label={label}
+                description={may}
+                classNames={{ label: styles.roleLabel!, description: styles.roleText! }}
+              />
             ))}
           </div>
         </Checkbox.Group>
