@@ -102,7 +102,7 @@ export function HolderTable({
                 <td className={styles.menu}>
                   <MenuButton
                     small
-                    label={<span aria-label={`Actions for ${holder.name}`}>⋯</span>}
+                    label={<><span aria-hidden="true">⋯</span><span className="sr">Actions for {holder.name}</span></>}
                     items={actions(holder, onAct)}
                   />
                 </td>
