@@ -14,6 +14,7 @@ api = [
     path("", include("dlqadmin.accounts.urls")),
     path("", include("dlqadmin.notifications.urls")),
     path("", include("dlqadmin.alerts.urls")),
+    path("", include("dlqadmin.people.urls")),
     path("", include("dlqadmin.deadletters.urls")),
     path("", include("dlqadmin.exports.urls")),
     path("", include("dlqadmin.schemas.urls")),

@@ -54,4 +54,5 @@ def current_user(request: Request) -> Any:
 
 def _owner(token: ApiToken) -> User:
     token.owner.token_scopes = frozenset(token.scopes)  # type: ignore[attr-defined]  # read by audit.permissions
+    token.owner.token_team = token.team_id  # type: ignore[attr-defined]  # as above
     return token.owner

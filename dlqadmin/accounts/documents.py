@@ -16,9 +16,20 @@ from dlqadmin.rest.times import iso, iso_or_none
 TokenState = Literal["active", "expired", "revoked", "password_changed", "deactivated", "rights_lost"]
 
 
+class SessionTeam(Document):
+    """A team of the signed-in user, the user's roles in it, and the patterns of what it owns."""
+
+    id: int
+    name: str
+    roles: list[str]
+    topics: list[str]
+    connectors: list[str]
+
+
 class SessionDocument(Document):
     """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself.
 
+    `rights` hold for at least one team. Of these, `global_rights` hold for all topics and connectors.
     `has_password` is false for accounts that only sign in with a provider. `sign_out_path` ends the provider's session
     too; only the response to a sign-out has it.
     """
@@ -29,6 +40,8 @@ class SessionDocument(Document):
     approver: bool
     administrator: bool
     rights: list[str]
+    global_rights: list[str]
+    teams: list[SessionTeam]
     ended: str | None
     payload_reader: bool
     environment: str
@@ -77,10 +90,12 @@ class RecoveryCodes(Document):
 
 
 class TokenDocument(Document):
-    """A token, without its secret."""
+    """A token, without its secret. `team` is null if it reaches all teams of its owner."""
 
     id: int
     name: str
+    owner: str
+    team: str | None
     scopes: list[str]
     created_at: Time
     expires_at: Time
@@ -107,6 +122,8 @@ def token_document(token: ApiToken, now: datetime) -> TokenDocument:
     return TokenDocument(
         id=token.pk,
         name=token.name,
+        owner=token.owner.get_username(),
+        team=token.team.name if token.team else None,
         scopes=token.scopes,
         created_at=iso(token.created_at),
         expires_at=iso(token.expires_at),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
@@ -11,7 +12,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dlqadmin.accounts import session_limits
+from dlqadmin.accounts import last_seen, session_limits
 from dlqadmin.accounts.session_limits import ENDED, SessionEnded
 from dlqadmin.rest import pages
 
@@ -43,7 +44,7 @@ class SessionLimitMiddleware(MiddlewareMixin):
                 # Keep the row without its user, so that all requests of an open screen get the same reason.
                 session.clear()
                 session[ENDED] = reason
-            elif session_limits.is_activity(request):
-                session_limits.record_activity(session, now)
+            elif session_limits.is_activity(request) and session_limits.record_activity(session, now):
+                last_seen.note(int(session[SESSION_KEY]), datetime.fromtimestamp(now, UTC))
         if reason := session.get(ENDED):
             request.session_ended = SessionEnded(reason)  # type: ignore[attr-defined]  # for problems.handle

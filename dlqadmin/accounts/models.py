@@ -27,6 +27,8 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)  # SHA-256 of the secret
     scopes = models.JSONField(default=list)  # see SCOPES in dlqadmin.audit.permissions
+    # Null is every team that the owner reaches. With its team a token is deleted: without one it would reach more.
+    team = models.ForeignKey("teams.Team", null=True, on_delete=models.CASCADE, related_name="api_tokens")
     password_digest = models.CharField(max_length=64)  # SHA-256 of the owner's stored password hash
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -93,3 +95,15 @@ class RecoveryCode(models.Model):
 
     def __str__(self) -> str:
         return f"recovery code of {self.device.user}"
+
+
+class LastSeen(models.Model):
+    """The last activity of a person in a session, to the minute."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="last_seen"
+    )
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.at}"

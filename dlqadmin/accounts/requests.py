@@ -8,6 +8,7 @@ from rest_framework import serializers
 from dlqadmin.audit.permissions import SCOPES
 from dlqadmin.rest.documents import Form
 from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.rest.pagination import MAX_ID
 
 
 class SignInBody(Form):
@@ -42,11 +43,15 @@ class PasswordBody(Form):
 
 
 class TokenBody(Form):
-    """A token to create. It expires after `days`; the default is 90 unless settings change it."""
+    """A token to create. It expires after `days`; the default is 90 unless settings change it.
+
+    With the id of a `team`, it reaches only what that team owns.
+    """
 
     name = serializers.CharField(max_length=100)
     scopes = BoundedListField(child=serializers.ChoiceField(choices=list(SCOPES)), allow_empty=False, max_length=20)
     days = serializers.IntegerField(min_value=1, required=False)
+    team = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False, allow_null=True, default=None)
 
     def validate_days(self, days: int) -> int:
         """Limit the lifetime of tokens."""

@@ -44,10 +44,12 @@ def exceeded_limit(session: SessionBase, now: float) -> Reason | None:
     return "session_idle" if now - active_at >= _idle_s() else None
 
 
-def record_activity(session: SessionBase, now: float) -> None:
-    """Record activity, at most once a minute, because each record writes a database row."""
-    if now - session.get(ACTIVE_AT, 0) >= min(WRITE_EVERY_S, _idle_s() / 10):
+def record_activity(session: SessionBase, now: float) -> bool:
+    """Record activity, at most once a minute, because each record writes a database row. Return whether it did."""
+    is_due: bool = now - session.get(ACTIVE_AT, 0) >= min(WRITE_EVERY_S, _idle_s() / 10)
+    if is_due:
         session[ACTIVE_AT] = now
+    return is_due
 
 
 def is_activity(request: HttpRequest) -> bool:

@@ -17,17 +17,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.accounts import provider_views, providers
-from dlqadmin.accounts.documents import SessionDocument, SignInOptions, SignInProvider
+from dlqadmin.accounts.documents import SessionDocument, SessionTeam, SignInOptions, SignInProvider
 from dlqadmin.accounts.requests import SignInBody
 from dlqadmin.audit.permissions import (
     APPROVE,
     READ_PAYLOADS,
+    global_rights_of,
     has_permission,
     is_administrator,
     rights_of,
     role_of,
 )
 from dlqadmin.broker.availability import describe_cluster
+from dlqadmin.teams.models import Team, TeamRoleName
+from dlqadmin.teams.reach import held_roles
 
 
 class SessionView(APIView):
@@ -96,6 +99,8 @@ def _session(request: Request, sign_out_path: str | None = None) -> Response:
             approver=has_permission(user, APPROVE),
             administrator=is_administrator(user),
             rights=rights_of(user),
+            global_rights=global_rights_of(user),
+            teams=_session_teams(user) if known else [],
             ended=None if known or ended is None else str(ended.detail),
             payload_reader=has_permission(user, READ_PAYLOADS),
             environment=settings.ENVIRONMENT,
@@ -106,3 +111,20 @@ def _session(request: Request, sign_out_path: str | None = None) -> Response:
             sign_out_path=sign_out_path,
         )
     )
+
+
+def _session_teams(user: Any) -> list[SessionTeam]:
+    """Return the user's teams by name; for an API token of one team, that team alone."""
+    only: int | None = getattr(user, "token_team", None)
+    held = [(team, role) for team, role in held_roles(user) if only in (None, team)]
+    teams = Team.objects.filter(pk__in={team for team, _ in held}) if held else ()
+    return [
+        SessionTeam(
+            id=team.pk,
+            name=team.name,
+            roles=[role for role in TeamRoleName.values if (team.pk, role) in held],
+            topics=team.topics,
+            connectors=team.connectors,
+        )
+        for team in teams
+    ]

@@ -18,8 +18,9 @@ from django.db.models import Q, QuerySet
 
 from dlqadmin.accounts.models import ApiToken, TokenEnd
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import SCOPES, rights_of
+from dlqadmin.audit.permissions import SCOPES, rights_in, rights_of
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.teams.models import Team
 
 PREFIX = "dlq_"  # lets people and secret scanners recognise a token
 MAX_ACTIVE = 50  # tokens of one owner
@@ -29,15 +30,27 @@ EXPIRED = "expired"
 
 
 def create(
-    owner: User, actor: User | str, name: str, scopes: Iterable[str], days: int, now: datetime
+    owner: User,
+    actor: User | str,
+    name: str,
+    scopes: Iterable[str],
+    days: int,
+    now: datetime,
+    team: int | None = None,
 ) -> tuple[ApiToken, str]:
     """Create a token that expires after `days`; return it with its secret.
 
-    The secret is not stored. Raises ParameterError for a scope beyond the owner's rights, Conflict at too many tokens.
+    With a team it reaches only what that team owns. The secret is not stored.
+    Raises ParameterError for a scope beyond the owner's rights, Conflict at too many tokens.
     """
     chosen = sorted(set(scopes), key=list(SCOPES).index)
-    if missing := [scope for scope in chosen if scope not in rights_of(owner)]:
-        raise ParameterError("scopes", f"{owner.get_username()} does not have the right {missing[0]}")
+    where = "" if team is None else " in this team"
+    rights = rights_of(owner) if team is None else rights_in(owner, team)
+    if missing := [scope for scope in chosen if scope not in rights]:
+        raise ParameterError("scopes", f"{owner.get_username()} does not have the right {missing[0]}{where}")
+    # Only after the rights, so that nobody learns which teams there are.
+    if team is not None and not Team.objects.filter(pk=team).exists():
+        raise ParameterError("team", "is not the id of a team")
     if active_tokens(owner, now).count() >= MAX_ACTIVE:
         raise StateConflict(f"{owner.get_username()} has {MAX_ACTIVE} API tokens, the maximum. Revoke one first.")
     # 256 random bits need no salt and no slow hash: nobody can guess them from the stored SHA-256.
@@ -49,6 +62,7 @@ def create(
             name=name,
             digest=digest_of(secret),
             scopes=chosen,
+            team_id=team,
             password_digest=digest_of(owner.password),
             created_at=now,
             expires_at=now + timedelta(days=days),
@@ -162,4 +176,6 @@ def _end_tokens(pks: list[int], end: TokenEnd, now: datetime) -> int:
 
 def _record(actor: User | str, action: str, token: ApiToken, **detail: object) -> None:
     known = {"name": token.name, "owner": token.owner.get_username()}
+    if token.team is not None:
+        known["team"] = token.team.name
     record(actor, action, "API token", str(token.pk), known | detail)

@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.http import Http404
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +18,7 @@ from dlqadmin.accounts import passwords, tokens
 from dlqadmin.accounts.documents import CreatedToken, TokenDocument, TokenListDocument, token_document
 from dlqadmin.accounts.models import ApiToken
 from dlqadmin.accounts.requests import PasswordBody, TokenBody
+from dlqadmin.audit.permissions import is_administrator
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
 
@@ -55,11 +57,20 @@ class TokenList(APIView):
 
     permission_classes = (IsSession,)
 
-    @extend_schema(operation_id="tokens_list", responses=TokenListDocument)
+    @extend_schema(
+        operation_id="tokens_list",
+        parameters=[OpenApiParameter("everybody", bool, description="`true` is for administrators: all tokens.")],
+        responses=TokenListDocument,
+    )
     def get(self, request: Request) -> Response:
         """Return the tokens, newest first, including ended ones."""
         now = timezone.now()
-        rows = ApiToken.objects.select_related("owner").filter(owner=request.user.pk).order_by("-id")[:SHOWN]
+        found = ApiToken.objects.select_related("owner", "team").order_by("-id")
+        if request.query_params.get("everybody") != "true":
+            found = found.filter(owner=request.user.pk)
+        elif not is_administrator(request.user):
+            raise PermissionDenied("Only administrators see the tokens of all users.")
+        rows = found[:SHOWN]
         return Response(
             TokenListDocument(
                 results=[token_document(row, now) for row in rows],
@@ -76,7 +87,7 @@ class TokenList(APIView):
         body, now = form.validated_data, timezone.now()
         owner: Any = request.user
         days = body.get("days", min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS))
-        token, secret = tokens.create(owner, owner, body["name"], body["scopes"], days, now)
+        token, secret = tokens.create(owner, owner, body["name"], body["scopes"], days, now, body["team"])
         return Response(extend(CreatedToken, token_document(token, now), secret=secret), status=201, headers=NO_STORE)
 
 
@@ -88,7 +99,7 @@ class TokenRecord(APIView):
     @extend_schema(operation_id="tokens_destroy", responses=TokenDocument)
     def delete(self, request: Request, pk: int) -> Response:
         """Revoke the token permanently. A superuser may revoke the tokens of all users."""
-        found = ApiToken.objects.select_related("owner").filter(pk=pk).first() if pk <= MAX_ID else None
+        found = ApiToken.objects.select_related("owner", "team").filter(pk=pk).first() if pk <= MAX_ID else None
         if found is None or not (found.owner_id == request.user.pk or request.user.is_superuser):
             raise Http404("You have no API token with this id.")
         now = timezone.now()

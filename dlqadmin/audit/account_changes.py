@@ -1,4 +1,4 @@
-"""Audit entries for changes of users, groups and permissions, whatever code changes them.
+"""Audit entries for changes of users, groups, permissions and teams, whatever code changes them.
 
 Django's signals create the entries, in the transaction of the change. `QuerySet.update` and SQL send no
 signals.
@@ -13,14 +13,17 @@ from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Model
-from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
+from django.db.models.signals import m2m_changed, post_delete, post_save, pre_delete, pre_save
 
 from dlqadmin.audit.entries import record
 from dlqadmin.rest.current_request import current_request
+from dlqadmin.teams.models import Team, TeamRole
 
 WATCHED = ("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser")
+TEAM = "team"
 ROLE = "role"  # a Django group; "group" is a group of dead letters
 COMMANDS = {"manage.py", "django-admin", "__main__.py"}
+OF_TEAM = ("name", "topics", "connectors")
 _BEFORE = "_audit_before"  # the instance's row before it is saved
 
 Named = Callable[[Iterable[Any]], list[str]]
@@ -31,10 +34,13 @@ def watch() -> None:
     for model, before, after, gone in (
         (User, _user_before, _user_saved, _user_deleted),
         (Group, _group_before, _group_saved, _group_deleted),
+        (Team, _team_before, _team_saved, _team_deleted),
     ):
         pre_save.connect(before, sender=model, dispatch_uid="audit")
         post_save.connect(after, sender=model, dispatch_uid="audit")
         pre_delete.connect(gone, sender=model, dispatch_uid="audit")
+    post_save.connect(_team_role_saved, sender=TeamRole, dispatch_uid="audit")
+    post_delete.connect(_team_role_deleted, sender=TeamRole, dispatch_uid="audit")
     for through, changed in (
         (User.groups.through, _groups_changed),
         (User.user_permissions.through, _user_permissions_changed),
@@ -106,6 +112,50 @@ def _group_saved(sender: Any, instance: Group, created: bool, **kwargs: Any) -> 
 def _group_deleted(sender: Any, instance: Group, **kwargs: Any) -> None:
     members = User.objects.filter(groups=instance).order_by("username").values_list("username", flat=True)
     _note("deleted", ROLE, instance.name, {"members": [*members]})
+
+
+def _team_before(sender: Any, instance: Team, **kwargs: Any) -> None:
+    row = Team.objects.filter(pk=instance.pk).values(*OF_TEAM).first() if instance.pk else None
+    setattr(instance, _BEFORE, row)
+
+
+def _team_saved(sender: Any, instance: Team, created: bool, **kwargs: Any) -> None:
+    before, after = getattr(instance, _BEFORE, None), {name: getattr(instance, name) for name in OF_TEAM}
+    if created or before is None:
+        _note("created", TEAM, instance.name, {name: after[name] for name in OF_TEAM[1:]})
+        return
+    changes = {name: {"before": before[name], "after": after[name]} for name in OF_TEAM if before[name] != after[name]}
+    if changes:
+        _note("changed", TEAM, instance.name, changes)
+
+
+def _team_deleted(sender: Any, instance: Team, **kwargs: Any) -> None:
+    people = [str(row) for row in instance.roles.select_related("user", "group", "team")]
+    _note("deleted", TEAM, instance.name, {name: getattr(instance, name) for name in OF_TEAM[1:]} | {"roles": people})
+
+
+def _team_role_saved(sender: Any, instance: TeamRole, created: bool, **kwargs: Any) -> None:
+    now = _roles_of_holder(instance)
+    if created:
+        _note_roles(instance, now - {instance.role}, now)
+
+
+def _team_role_deleted(sender: Any, instance: TeamRole, origin: Any = None, **kwargs: Any) -> None:
+    # The entry of a deleted team, user or group says enough.
+    if origin is None or isinstance(origin, TeamRole) or getattr(origin, "model", None) is TeamRole:
+        now = _roles_of_holder(instance)
+        _note_roles(instance, now | {instance.role}, now)
+
+
+def _roles_of_holder(row: TeamRole) -> set[str]:
+    rows = TeamRole.objects.filter(team=row.team_id, user=row.user_id, group=row.group_id)
+    return set(rows.values_list("role", flat=True))
+
+
+def _note_roles(row: TeamRole, before: set[str], after: set[str]) -> None:
+    change = {"before": sorted(before), "after": sorted(after)}
+    holder = f"group {row.group}" if row.group else str(row.user)
+    _note("changed", TEAM, row.team.name, {f"roles of {holder}": change})
 
 
 def _groups_changed(instance: User | Group, **kwargs: Any) -> None:

@@ -112,6 +112,17 @@ def rights_of(user: Any) -> list[str]:
     return [permission.scope for permission in PERMISSIONS if _granted_teams(user, permission) != frozenset()]
 
 
+def global_rights_of(user: Any) -> list[str]:
+    """Return the names of the user's permissions that hold for everything, in the order of the table."""
+    return [permission.scope for permission in PERMISSIONS if _granted_teams(user, permission) is None]
+
+
+def rights_in(user: Any, team: int) -> list[str]:
+    """Return the names of the user's permissions for what this team owns, in the order of the table."""
+    granted = ((permission.scope, _granted_teams(user, permission)) for permission in PERMISSIONS)
+    return [scope for scope, teams in granted if teams is None or team in teams]
+
+
 def role_of(user: Any) -> Role | None:
     """Return the role of a user for the API, or None for users who may not view."""
     if has_permission(user, OPERATE):

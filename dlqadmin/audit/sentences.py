@@ -18,7 +18,9 @@ Detail = Mapping[str, Any]
 MAX_FACTS = 300  # characters of the facts at the end of a sentence
 
 FAILED = frozenset(("sign-in failed", "failed", "gave up", "gave up the undo of"))
-REFUSED = frozenset(("sign-in refused", "provider sign-in refused", "ended API token refused"))
+REFUSED = frozenset(
+    ("sign-in refused", "provider sign-in refused", "ended API token refused", "invitation refused")
+)
 ENGINE_CLUSTER = "engine"  # the name of the cluster of ENGINE_URL; sentences leave it out
 # The detail of these says whether the Connect cluster accepted the request.
 ENGINE_REQUESTS = frozenset(
@@ -61,6 +63,12 @@ SENTENCES: Mapping[str, str] = {
     "API token revoked": "revoked an API token",
     "API tokens revoked": "revoked all API tokens of {object}",
     "ended API token refused": "tried to use an API token that had ended",
+    "invited": "invited {id}",
+    "invitation revoked": "revoked the invitation of {id}",
+    "invitation accepted": "accepted the invitation of {id}",
+    "invitation refused": "tried to use an invitation of {id} that is not valid",
+    "password link created": "created a link for {id} to set a password",
+    "password link used": "set the password of {id} by link",
     "change schema registry": "changed the schema registry of {id}",
     "remove schema registry": "removed the schema registry of {id}",
     "create alert rule": "created {object}",
@@ -181,7 +189,7 @@ def _cluster_text(entry: AuditEntry, detail: Detail) -> str:
 
 def _facts(entry: AuditEntry, detail: Detail) -> str:
     """Return the details that belong in the sentence."""
-    if entry.object_type in ("user", "role", "group") and entry.action in ("changed", "created"):
+    if entry.object_type in ("user", "role", "group", "team") and entry.action in ("changed", "created"):
         # PostgreSQL does not keep the order of the names.
         facts = "; ".join(_change_text(name, change) for name, change in sorted(detail.items()) if name != "username")
     elif entry.object_type == "API token":

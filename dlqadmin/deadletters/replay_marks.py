@@ -30,9 +30,11 @@ WORK_STATE = Case(
     output_field=CharField(),
 )
 COLUMNS = {MARK: STATE, WORK: WORK_STATE}  # the values that no column stores, by field
-# The mark's own state as a subquery for each row. Few rows are written, and a join would read all marks.
+# The mark's own state as a subquery for each row. Few rows are written, and a join would read all marks. The base
+# manager, because a manager in reach would keep the reach of the request that imports this module first.
 _EACH = Coalesce(
-    Subquery(ReplayMark.objects.filter(dead_letter=OuterRef("pk")).values("state")), Value(ReplayState.NONE.value)
+    Subquery(ReplayMark._base_manager.filter(dead_letter=OuterRef("pk")).values("state")),  # noqa: SLF001 (Django documents it)
+    Value(ReplayState.NONE.value),
 )
 _ONWARD = (
     *(ReplayState.QUEUED.value, ReplayState.SENT.value, ReplayState.UNKNOWN.value, ReplayState.PASSED.value),

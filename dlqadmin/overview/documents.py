@@ -374,3 +374,24 @@ class LiveState(Document):
 
     health: Health
     version: str
+
+
+class TeamOpen(Document):
+    """The number of open dead letters of a team's topics and connectors."""
+
+    team: int
+    open: int
+
+
+class UnownedTopic(Document):
+    """An indexed topic that no team owns."""
+
+    cluster: str
+    topic: str
+
+
+class TeamFacts(Document):
+    """What the index knows of the teams in reach."""
+
+    open: list[TeamOpen]
+    unowned: list[UnownedTopic]

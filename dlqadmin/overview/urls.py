@@ -11,6 +11,7 @@ urlpatterns = [
     path("annotations/<int:pk>", annotation_views.AnnotationView.as_view(), name="annotation"),
     path("attention/dismissals", views.DismissalsView.as_view(), name="dismissals"),
     path("attention/<slug:finding>/dismissal", views.DismissalView.as_view(), name="dismissal"),
+    path("teams/facts", views.TeamFactsView.as_view(), name="team-facts"),
     path("health", views.HealthView.as_view(), name="health"),
     path("live", views.LiveView.as_view(), name="live"),
     path("alive", views.AliveView.as_view(), name="alive"),

@@ -23,9 +23,11 @@ from dlqadmin.overview.documents import (
     Liveness,
     LiveState,
     SummaryDocument,
+    TeamFacts,
 )
 from dlqadmin.overview.live import live_state
 from dlqadmin.overview.requests import DismissalBody
+from dlqadmin.overview.team_facts import team_facts
 from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.negotiation import AnyFormat
@@ -56,6 +58,15 @@ class AttentionView(APIView):
         Dismissed findings are left out; the dismissals are beside them.
         """
         return Response(finding_queries.needs_attention(request.user))
+
+
+class TeamFactsView(APIView):
+    """Facts about the teams that come from the index."""
+
+    @extend_schema(operation_id="teams_facts", responses=TeamFacts)
+    def get(self, request: Request) -> Response:
+        """Return the open dead letters of each team in reach, and for global viewers the topics without a team."""
+        return Response(team_facts(request.user))
 
 
 class DismissalsView(APIView):

@@ -123,6 +123,7 @@ INSTALLED_APPS = [
     "dlqadmin.deadletters",
     "dlqadmin.schemas",
     "dlqadmin.notifications",
+    "dlqadmin.people",
     "dlqadmin.accounts",
     "dlqadmin.teams",
     "dlqadmin.masking",

@@ -8,11 +8,22 @@ from functools import lru_cache
 
 MOST_PATTERNS = 200  # of one team and kind
 MAX_LENGTH = 320
+_VALID = re.compile(r"([\w.*-]+/)?[\w.*-]+", re.ASCII)  # the characters of Kafka's topic names, and `*`
 
 
 @lru_cache(4096)
 def _expression(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+    first, *middle = [re.escape(part) for part in pattern.split("*")]
+    if not middle:
+        return re.compile(first)
+    last = middle.pop()
+    # An atomic group takes the first match of a part and never another, so many `*` cost no exponential time.
+    return re.compile("".join((first, *(f"(?>.*?{part})" for part in middle), ".*", last)), re.DOTALL)
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether the text has the characters of topic names, `*`, and at most one `/` after a cluster."""
+    return len(text) <= MAX_LENGTH and _VALID.fullmatch(text) is not None
 
 
 def is_match(pattern: str, name: str) -> bool:

@@ -79,9 +79,15 @@ def shared_reach(one: Reach, other: Reach) -> Reach:
 
 
 def teams_with_roles(user: Any, roles: Iterable[str]) -> frozenset[int]:
-    """Return the teams in which the user has one of these roles, also as a member of a group.
+    """Return the teams in which the user has one of these roles, also as a member of a group."""
+    wanted = frozenset(roles)
+    return frozenset(team for team, role in held_roles(user) if role in wanted)
 
-    The roles are read once for a user object, like Django's permissions.
+
+def held_roles(user: Any) -> list[tuple[int, str]]:
+    """Return the teams and roles of the user, also those of the user's groups.
+
+    They are read once for a user object, like Django's permissions.
     """
     held: list[tuple[int, str]] | None = getattr(user, _OF_USER, None)
     if held is None:
@@ -89,8 +95,7 @@ def teams_with_roles(user: Any, roles: Iterable[str]) -> frozenset[int]:
         rows = TeamRole.objects.order_by().values_list("team_id", "role")
         held = list(rows.filter(user=user.pk).union(rows.filter(group__user=user.pk)))
         setattr(user, _OF_USER, held)
-    wanted = frozenset(roles)
-    return frozenset(team for team, role in held if role in wanted)
+    return held
 
 
 def of_colleagues(reach: Reach, field: str) -> Q:

@@ -25,13 +25,24 @@ SCREENS = {
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
+    "people": "/settings/people?team=everybody",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",
     "profile": "/profile",
+    "invitation": "/invitation/unknown",
     "not-found": "/nowhere",
 }
 
+# What the server would answer to the link of an open invitation.
+OFFER = {
+    "name": "sam@example.com",
+    "team": "earthquakes",
+    "roles": ["operator"],
+    "inviter": "demo",
+    "username": None,
+    "expires_at": "2030-01-01T00:00:00Z",
+}
 # The screen of the first listed record: the end of its path, and a heading or text that is there when it is whole.
 OF_A_RECORD = {"record": ("", "Timeline"), "fix": ("/fix", "Dry run: nothing has been written")}
 
@@ -39,6 +50,7 @@ OF_A_RECORD = {"record": ("", "Timeline"), "fix": ("/fix", "Dry run: nothing has
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Page, screen: str) -> None:
     close_live_events(page)
+    page.route("**/api/v1/invitations/offer", lambda route: route.fulfill(json=OFFER))
 
     def show() -> None:
         page.goto(SCREENS[screen])

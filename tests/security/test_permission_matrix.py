@@ -44,6 +44,8 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
         ),
         SESSIONS,
     ),
+    # People without an account accept an invitation.
+    **dict.fromkeys(("invitations_offer", "invitations_accept"), EVERYBODY - {"expired token"}),
     "queries_cancel": READERS | WRITERS,  # of one's own query
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
     **dict.fromkeys(
@@ -53,6 +55,10 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
             *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
             *("masking_rules_list", "masking_rules_create", "masking_rules_replace", "masking_rules_delete"),
             "masking_rules_preview",
+            *("teams_create", "teams_change", "teams_delete", "people_change", "people_roles_change"),
+            *("people_password_link", "sign_in_groups_create", "sign_in_groups_change", "sign_in_groups_delete"),
+            # Also for people who are admins of a team: see test_people.py.
+            *("sign_in_groups_roles_change", "invitations_list", "invitations_create", "invitations_revoke"),
         ),
         frozenset(("admin",)),
     ),
@@ -153,6 +159,10 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         "rereads_start",
         *("masking_rules_create", "masking_rules_replace", "masking_rules_delete", "masking_rules_preview"),
         "dead_letters_reveal",
+        *("teams_create", "teams_change", "teams_delete", "people_change", "people_roles_change"),
+        *("people_password_link", "sign_in_groups_create", "sign_in_groups_change", "sign_in_groups_delete"),
+        *("sign_in_groups_roles_change", "invitations_offer", "invitations_accept"),
+        *("invitations_create", "invitations_revoke"),
         "queries_cancel",
         "session_create",
         "session_destroy",

@@ -6,11 +6,12 @@ export type { TokenDocument as ApiToken, CreatedToken } from "./schema";
 
 const TOKENS = ["tokens"];
 
-/** Load the user's tokens, newest first. */
-export function useTokens() {
+/** Load the user's tokens, or those of everybody, newest first. */
+export function useTokens(everybody = false) {
   return useQuery({
-    queryKey: TOKENS,
-    queryFn: ({ signal }) => get<TokenList>("tokens", undefined, signal),
+    queryKey: [...TOKENS, everybody],
+    queryFn: ({ signal }) =>
+      get<TokenList>("tokens", everybody ? new URLSearchParams({ everybody: "true" }) : undefined, signal),
     refetchInterval: 60_000,
   });
 }
@@ -18,7 +19,8 @@ export function useTokens() {
 export function useCreateToken() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body: { name: string; scopes: string[]; days: number }) => send<CreatedToken>("POST", "tokens", body),
+    mutationFn: (body: { name: string; scopes: string[]; days: number; team: number | null }) =>
+      send<CreatedToken>("POST", "tokens", body),
     onSuccess: () => client.invalidateQueries({ queryKey: TOKENS }),
     gcTime: 0, // the response contains the secret
   });

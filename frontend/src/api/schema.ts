@@ -12,6 +12,13 @@ export type components = {
             name: string;
             similar: string | null;
         };
+        /** @description The name and the password of a new account. A link for a password needs no name. */
+        AcceptBodyRequest: {
+            token: string;
+            /** @default  */
+            username: string;
+            password: string;
+        };
         /** @description An event in the history of a group. */
         ActivityDocument: {
             /** Format: date-time */
@@ -774,10 +781,28 @@ export type components = {
             partition: number | null;
             offset: number;
         };
+        /** @description A new invitation. The API shows its link only in this response. */
+        CreatedInvitation: {
+            id: number;
+            name: string;
+            team: string | null;
+            roles: string[];
+            resets: boolean;
+            inviter: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @enum {unknown} */
+            state: "accepted" | "expired" | "open" | "revoked";
+            link: string;
+        };
         /** @description A new token. The API shows its secret only in this response. */
         CreatedToken: {
             id: number;
             name: string;
+            owner: string;
+            team: string | null;
             scopes: string[];
             /** Format: date-time */
             created_at: string;
@@ -1839,6 +1864,33 @@ export type components = {
             total: number;
             points: number[];
         };
+        /**
+         * @description A person, or a sign-in group of people, and the given roles. Readers without admin rights get no details.
+         *
+         *         `roles` are those in the asked team, else those for all teams. `included` are roles that others include. `members`
+         *         are the names of a group's people. `invited_by`, `groups` and `last_seen` are details of a person.
+         */
+        HolderDocument: {
+            /** @enum {unknown} */
+            kind: "group" | "user";
+            id: number;
+            name: string;
+            active: boolean;
+            administrator: boolean;
+            roles: string[];
+            included: string[];
+            teams: components["schemas"]["RolesInTeam"][];
+            members: string[];
+            groups: string[];
+            invited_by: string | null;
+            last_seen: string | null;
+            barred: string | null;
+        };
+        /** @description People and groups by name; `more` says that there are more than the list shows. */
+        HolderList: {
+            results: components["schemas"]["HolderDocument"][];
+            more: boolean;
+        };
         /** @description A variable part of a message, with an example. */
         HoleDocument: {
             name: string;
@@ -1884,6 +1936,34 @@ export type components = {
             cluster: string;
             alive: boolean | null;
             seen_at: string | null;
+        };
+        /** @description A person to invite: an e-mail address or a name, and the roles in a team, or for all teams if it is null. */
+        InvitationBodyRequest: {
+            name: string;
+            /** Format: int64 */
+            team: number | null;
+            roles: ("viewer" | "payload reader" | "operator" | "approver" | "admin")[];
+            /** @default 7 */
+            days: number;
+        };
+        /** @description An invitation, without its secret. `resets` says that it sets the password of an account. */
+        InvitationDocument: {
+            id: number;
+            name: string;
+            team: string | null;
+            roles: string[];
+            resets: boolean;
+            inviter: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @enum {unknown} */
+            state: "accepted" | "expired" | "open" | "revoked";
+        };
+        /** @description Invitations, newest first. */
+        InvitationList: {
+            results: components["schemas"]["InvitationDocument"][];
         };
         /** @description The number of items in each state. `waiting`: they are sent, and have no outcome yet. */
         ItemCounts: {
@@ -2131,6 +2211,20 @@ export type components = {
         NoteBodyRequest: {
             text: string;
         };
+        /** @description The secret at the end of an invitation's link. */
+        OfferBodyRequest: {
+            token: string;
+        };
+        /** @description What an invitation offers to the person who has its link. `username` is the account of a password link. */
+        OfferDocument: {
+            name: string;
+            team: string | null;
+            roles: string[];
+            inviter: string;
+            username: string | null;
+            /** Format: date-time */
+            expires_at: string;
+        };
         /**
          * @description The open dead letters of one value at the end of each column. `total` is the last point.
          *
@@ -2255,6 +2349,10 @@ export type components = {
         /** @description The new name of a bulk fix. Empty removes it. */
         PatchedBulkFixNameBodyRequest: {
             name?: string;
+        };
+        /** @description Whether the person can sign in. */
+        PatchedPersonBodyRequest: {
+            active?: boolean;
         };
         /** @description The path of a field, as people, jq and JSON Pointer (RFC 6901) write it. */
         PathDocument: {
@@ -2916,6 +3014,19 @@ export type components = {
             /** Format: int64 */
             selection: number;
         };
+        /** @description The new roles in a team, or for all teams if it is null. `opened` are the given roles before. */
+        RolesBodyRequest: {
+            /** Format: int64 */
+            team: number | null;
+            roles: ("viewer" | "payload reader" | "operator" | "approver" | "admin")[];
+            opened: ("viewer" | "payload reader" | "operator" | "approver" | "admin")[];
+        };
+        /** @description The roles that a person or a group was given in a team. */
+        RolesInTeam: {
+            team: number;
+            name: string;
+            roles: string[];
+        };
         /** @description The reason, and the digest of the plan that the person saw. */
         RunBodyRequest: {
             reason: string;
@@ -3096,6 +3207,7 @@ export type components = {
          *
          *         `has_password` is false for accounts that only sign in with a provider. `sign_out_path` ends the provider's session
          *         too; only the response to a sign-out has it.
+         *         `rights` hold for at least one team. Of these, `global_rights` hold for all topics and connectors.
          */
         SessionDocument: {
             authenticated: boolean;
@@ -3104,6 +3216,8 @@ export type components = {
             approver: boolean;
             administrator: boolean;
             rights: string[];
+            global_rights: string[];
+            teams: components["schemas"]["SessionTeam"][];
             ended: string | null;
             payload_reader: boolean;
             environment: string;
@@ -3112,6 +3226,14 @@ export type components = {
             kafka: string | null;
             has_password: boolean;
             sign_out_path: string | null;
+        };
+        /** @description A team of the signed-in user, the user's roles in it, and the patterns of what it owns. */
+        SessionTeam: {
+            id: number;
+            name: string;
+            roles: string[];
+            topics: string[];
+            connectors: string[];
         };
         /** @description Data after a stage. `cut` if it is too long to be shown in full. */
         ShownDocument: {
@@ -3168,6 +3290,12 @@ export type components = {
             name: string;
             title: string;
             path: string;
+        };
+        /** @description A sign-in group, and the names of its people. `opened` are the names before. */
+        SignInGroupBodyRequest: {
+            name: string;
+            members: string[];
+            opened?: string[];
         };
         /** @description Records that are left out for one reason. `replays` are those that sent some of them, or are about to. */
         SkippedDocument: {
@@ -3350,6 +3478,42 @@ export type components = {
             unassigned: number;
             unknown: number;
         };
+        /**
+         * @description A team: its name, and the patterns of the topics and connectors that it owns.
+         *
+         *     `version` is the version that the person changes.
+         */
+        TeamBodyRequest: {
+            name: string;
+            topics: string[];
+            connectors: string[];
+            /** @default  */
+            version: string;
+        };
+        /** @description A team and what it owns. `version` changes with these. `people` counts members of groups too. */
+        TeamDocument: {
+            id: number;
+            name: string;
+            topics: string[];
+            connectors: string[];
+            people: number;
+            version: string;
+            may_change_people: boolean;
+        };
+        /** @description What the index knows of the teams in reach. */
+        TeamFacts: {
+            open: components["schemas"]["TeamOpen"][];
+            unowned: components["schemas"]["UnownedTopic"][];
+        };
+        /** @description The teams in reach, by name. */
+        TeamList: {
+            results: components["schemas"]["TeamDocument"][];
+        };
+        /** @description The number of open dead letters of a team's topics and connectors. */
+        TeamOpen: {
+            team: number;
+            open: number;
+        };
         /** @description A program to keep under a name. `shared`: everybody can use it. */
         TemplateBodyRequest: {
             name: string;
@@ -3382,16 +3546,24 @@ export type components = {
             checks_host_name: boolean;
             certificate: components["schemas"]["CertificateDocument"] | null;
         };
-        /** @description A token to create. It expires after `days`; the default is 90 unless settings change it. */
+        /**
+         * @description A token to create. It expires after `days`; the default is 90 unless settings change it.
+         *
+         *     With the id of a `team`, it reaches only what that team owns.
+         */
         TokenBodyRequest: {
             name: string;
             scopes: ("viewer" | "operator" | "approver" | "payload reader")[];
             days?: number;
+            /** Format: int64 */
+            team?: number | null;
         };
-        /** @description A token, without its secret. */
+        /** @description A token, without its secret. `team` is null if it reaches all teams of its owner. */
         TokenDocument: {
             id: number;
             name: string;
+            owner: string;
+            team: string | null;
             scopes: string[];
             /** Format: date-time */
             created_at: string;
@@ -3669,6 +3841,11 @@ export type components = {
             text: string;
             href: string;
         };
+        /** @description An indexed topic that no team owns. */
+        UnownedTopic: {
+            cluster: string;
+            topic: string;
+        };
         /** @description A reason why letters were not read, their number, and the position of the first of them among those tried. */
         UnreadReason: {
             reason: string;
@@ -3780,6 +3957,7 @@ export type components = {
     pathItems: never;
 };
 export type AbsentMember = components['schemas']['AbsentMember'];
+export type AcceptBodyRequest = components['schemas']['AcceptBodyRequest'];
 export type ActivityDocument = components['schemas']['ActivityDocument'];
 export type AfterDocument = components['schemas']['AfterDocument'];
 export type AnnotationBodyRequest = components['schemas']['AnnotationBodyRequest'];
@@ -3846,6 +4024,7 @@ export type ConsumerGroupDocument = components['schemas']['ConsumerGroupDocument
 export type ControlAnswer = components['schemas']['ControlAnswer'];
 export type ControlBodyRequest = components['schemas']['ControlBodyRequest'];
 export type Coordinates = components['schemas']['Coordinates'];
+export type CreatedInvitation = components['schemas']['CreatedInvitation'];
 export type CreatedToken = components['schemas']['CreatedToken'];
 export type CurrentPasswordBodyRequest = components['schemas']['CurrentPasswordBodyRequest'];
 export type DailyErrors = components['schemas']['DailyErrors'];
@@ -3932,11 +4111,16 @@ export type Heatmap = components['schemas']['Heatmap'];
 export type HeatmapRow = components['schemas']['HeatmapRow'];
 export type HistogramDocument = components['schemas']['HistogramDocument'];
 export type HistogramSeries = components['schemas']['HistogramSeries'];
+export type HolderDocument = components['schemas']['HolderDocument'];
+export type HolderList = components['schemas']['HolderList'];
 export type HoleDocument = components['schemas']['HoleDocument'];
 export type IndexHealth = components['schemas']['IndexHealth'];
 export type IndexProgress = components['schemas']['IndexProgress'];
 export type IndexedPartition = components['schemas']['IndexedPartition'];
 export type IndexerHealth = components['schemas']['IndexerHealth'];
+export type InvitationBodyRequest = components['schemas']['InvitationBodyRequest'];
+export type InvitationDocument = components['schemas']['InvitationDocument'];
+export type InvitationList = components['schemas']['InvitationList'];
 export type ItemCounts = components['schemas']['ItemCounts'];
 export type ItemDocument = components['schemas']['ItemDocument'];
 export type ItemOfReplay = components['schemas']['ItemOfReplay'];
@@ -3965,6 +4149,8 @@ export type NeighbourIds = components['schemas']['NeighbourIds'];
 export type NewConnectorBodyRequest = components['schemas']['NewConnectorBodyRequest'];
 export type NewestFailingReplay = components['schemas']['NewestFailingReplay'];
 export type NoteBodyRequest = components['schemas']['NoteBodyRequest'];
+export type OfferBodyRequest = components['schemas']['OfferBodyRequest'];
+export type OfferDocument = components['schemas']['OfferDocument'];
 export type OpenSeries = components['schemas']['OpenSeries'];
 export type OpenWork = components['schemas']['OpenWork'];
 export type OptionsBodyRequest = components['schemas']['OptionsBodyRequest'];
@@ -3976,6 +4162,7 @@ export type PartitionCount = components['schemas']['PartitionCount'];
 export type PasswordAndCodeBodyRequest = components['schemas']['PasswordAndCodeBodyRequest'];
 export type PasswordBodyRequest = components['schemas']['PasswordBodyRequest'];
 export type PatchedBulkFixNameBodyRequest = components['schemas']['PatchedBulkFixNameBodyRequest'];
+export type PatchedPersonBodyRequest = components['schemas']['PatchedPersonBodyRequest'];
 export type PathDocument = components['schemas']['PathDocument'];
 export type PayloadDocument = components['schemas']['PayloadDocument'];
 export type PlaceDocument = components['schemas']['PlaceDocument'];
@@ -4029,6 +4216,8 @@ export type ResolvableDocument = components['schemas']['ResolvableDocument'];
 export type ResolvableGroup = components['schemas']['ResolvableGroup'];
 export type RestartBodyRequest = components['schemas']['RestartBodyRequest'];
 export type RestoreBodyRequest = components['schemas']['RestoreBodyRequest'];
+export type RolesBodyRequest = components['schemas']['RolesBodyRequest'];
+export type RolesInTeam = components['schemas']['RolesInTeam'];
 export type RunBodyRequest = components['schemas']['RunBodyRequest'];
 export type SampleDocument = components['schemas']['SampleDocument'];
 export type SampleValue = components['schemas']['SampleValue'];
@@ -4047,12 +4236,14 @@ export type SentAndSettled = components['schemas']['SentAndSettled'];
 export type SentChart = components['schemas']['SentChart'];
 export type SentPoint = components['schemas']['SentPoint'];
 export type SessionDocument = components['schemas']['SessionDocument'];
+export type SessionTeam = components['schemas']['SessionTeam'];
 export type ShownDocument = components['schemas']['ShownDocument'];
 export type ShownHeaderDocument = components['schemas']['ShownHeaderDocument'];
 export type ShownState = components['schemas']['ShownState'];
 export type SignInBodyRequest = components['schemas']['SignInBodyRequest'];
 export type SignInOptions = components['schemas']['SignInOptions'];
 export type SignInProvider = components['schemas']['SignInProvider'];
+export type SignInGroupBodyRequest = components['schemas']['SignInGroupBodyRequest'];
 export type SkippedDocument = components['schemas']['SkippedDocument'];
 export type SourceBodyRequest = components['schemas']['SourceBodyRequest'];
 export type SourceDocument = components['schemas']['SourceDocument'];
@@ -4068,6 +4259,11 @@ export type TargetDocument = components['schemas']['TargetDocument'];
 export type TaskCounts = components['schemas']['TaskCounts'];
 export type TaskDocument = components['schemas']['TaskDocument'];
 export type TaskTotals = components['schemas']['TaskTotals'];
+export type TeamBodyRequest = components['schemas']['TeamBodyRequest'];
+export type TeamDocument = components['schemas']['TeamDocument'];
+export type TeamFacts = components['schemas']['TeamFacts'];
+export type TeamList = components['schemas']['TeamList'];
+export type TeamOpen = components['schemas']['TeamOpen'];
 export type TemplateBodyRequest = components['schemas']['TemplateBodyRequest'];
 export type TextHealth = components['schemas']['TextHealth'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
@@ -4098,6 +4294,7 @@ export type TwoFactorState = components['schemas']['TwoFactorState'];
 export type UnfinishedBodyRequest = components['schemas']['UnfinishedBodyRequest'];
 export type UnfinishedRecords = components['schemas']['UnfinishedRecords'];
 export type UnlistedState = components['schemas']['UnlistedState'];
+export type UnownedTopic = components['schemas']['UnownedTopic'];
 export type UnreadReason = components['schemas']['UnreadReason'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
 export type ValidationBodyRequest = components['schemas']['ValidationBodyRequest'];

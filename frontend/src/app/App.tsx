@@ -44,6 +44,10 @@ const Clusters = lazy(() => import("../features/settings/Clusters").then((module
 const Registries = lazy(() =>
   import("../features/settings/Registries").then((module) => ({ default: module.Registries })),
 );
+const People = lazy(() => import("../features/people/People").then((module) => ({ default: module.People })));
+const Invitation = lazy(() =>
+  import("../features/invitation/Invitation").then((module) => ({ default: module.Invitation })),
+);
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -67,7 +71,12 @@ export function App() {
         <ZoneProvider>
           <BrowserRouter>
             <RootBoundary>
-              <SessionGate />
+              <Suspense fallback={<SkeletonRows rows={3} />}>
+                <Routes>
+                  <Route path="/invitation/:token" element={<Invitation />} />
+                  <Route path="*" element={<SessionGate />} />
+                </Routes>
+              </Suspense>
             </RootBoundary>
           </BrowserRouter>
         </ZoneProvider>
@@ -129,6 +138,7 @@ function SessionGate() {
           <Route path="/settings/dialects/new" element={<MappingEditor />} />
           <Route path="/settings/dialects/:name" element={<MappingEditor />} />
           <Route path="/settings/registries" element={<Registries />} />
+          <Route path="/settings/people" element={<People />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

@@ -297,9 +297,11 @@ function Breadcrumbs() {
       : screen === "settings"
         ? rest === "dialects"
           ? "Dialects"
-          : rest === "registries"
-            ? "Schema registries"
-            : "Clusters"
+          : rest === "people"
+            ? "People and teams"
+            : rest === "registries"
+              ? "Schema registries"
+              : "Clusters"
         : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>

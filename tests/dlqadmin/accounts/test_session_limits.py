@@ -54,7 +54,7 @@ class Visit:
 
 
 @pytest.fixture
-def visit() -> Visit:
+def visit(db: None) -> Visit:  # activity is also noted for the person
     return Visit()
 
 

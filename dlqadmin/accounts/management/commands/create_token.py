@@ -10,6 +10,7 @@ from rest_framework.exceptions import APIException
 
 from dlqadmin.accounts import tokens
 from dlqadmin.audit.permissions import SCOPES
+from dlqadmin.teams.models import Team
 
 
 class Command(BaseCommand):
@@ -26,6 +27,7 @@ class Command(BaseCommand):
             choices=list(SCOPES),
             help="a right that the token grants if its owner has it; may be repeated (default: viewer)",
         )
+        parser.add_argument("--team", help="the team to whose topics and connectors the token is limited")
         parser.add_argument("--days", type=int, help="days until it expires (default: API_TOKEN_DAYS)")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,9 +38,13 @@ class Command(BaseCommand):
         owner = User.objects.filter(username=options["user"], is_active=True).first()
         if owner is None:
             raise CommandError(f"No active user is named {options['user']}.")
+        team = Team.objects.filter(name=options["team"]).first()
+        if options["team"] and team is None:
+            raise CommandError(f"No team is named {options['team']}.")
         scopes = options["role"] or ["viewer"]
         try:
-            _, secret = tokens.create(owner, "manage.py", options["name"][:100], scopes, days, timezone.now())
+            name, now = options["name"][:100], timezone.now()
+            _, secret = tokens.create(owner, "manage.py", name, scopes, days, now, team.pk if team else None)
         except APIException as error:
             raise CommandError(str(error.detail)) from error
         self.stdout.write(secret)

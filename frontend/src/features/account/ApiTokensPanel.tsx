@@ -1,4 +1,5 @@
 import { useState } from "react";
+import type { Session } from "../../api/types";
 import { useRevokeToken, useTokens, type ApiToken } from "../../api/account";
 import { ago, dateMinute } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
@@ -12,9 +13,17 @@ import styles from "./Account.module.css";
 import { CreateTokenDialog } from "./CreateTokenDialog";
 import { tokenState } from "./labels";
 
-/** The user's own API tokens, with buttons to create and revoke them. */
-export function ApiTokensPanel({ rights }: { rights: string[] }) {
-  const list = useTokens();
+/** The user's own API tokens, with buttons to create and revoke them; or those of everybody, to revoke them. */
+export function ApiTokensPanel({
+  rights = [],
+  teams = [],
+  everybody = false,
+}: {
+  rights?: string[];
+  teams?: Session["teams"];
+  everybody?: boolean;
+}) {
+  const list = useTokens(everybody);
   const revoke = useRevokeToken();
   const [creating, setCreating] = useState(false);
   const [chosen, setChosen] = useState<ApiToken>();
@@ -28,12 +37,14 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
   };
   return (
     <Panel
-      title="API tokens"
-      label="API tokens"
+      title={everybody ? "API tokens of everybody" : "API tokens"}
+      label={everybody ? "API tokens of everybody" : "API tokens"}
       aside={
-        <Button barred={barred} onClick={() => setCreating(true)}>
-          Create a token…
-        </Button>
+        !everybody && (
+          <Button barred={barred} onClick={() => setCreating(true)}>
+            Create a token…
+          </Button>
+        )
       }
     >
       {list.isPending && <SkeletonRows rows={3} height={34} />}
@@ -44,7 +55,7 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
         <RefreshError error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
       )}
       {list.data && rows.length === 0 && (
-        <Notice title="You have no API token">
+        <Notice title={everybody ? "Nobody has an API token" : "You have no API token"}>
           A token lets a program, such as the command line or Prometheus, act as you. Give it only the rights that the
           program needs.
         </Notice>
@@ -54,7 +65,9 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
           <thead>
             <tr>
               <th>Name</th>
+              {everybody && <th>Owner</th>}
               <th>Rights</th>
+              <th>Team</th>
               <th>State</th>
               <th>Created</th>
               <th>Expires</th>
@@ -66,7 +79,7 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
           </thead>
           <tbody>
             {rows.map((token) => (
-              <TokenRow key={token.id} token={token} onRevoke={() => setChosen(token)} />
+              <TokenRow key={token.id} token={token} hasOwner={everybody} onRevoke={() => setChosen(token)} />
             ))}
           </tbody>
         </table>
@@ -74,6 +87,7 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
       {creating && list.data && (
         <CreateTokenDialog
           rights={rights}
+          teams={teams}
           days={list.data.default_days}
           maxDays={list.data.max_days}
           onClose={() => setCreating(false)}
@@ -102,7 +116,7 @@ function isActive(token: ApiToken): boolean {
   return token.state === "active";
 }
 
-function TokenRow({ token, onRevoke }: { token: ApiToken; onRevoke: () => void }) {
+function TokenRow({ token, hasOwner, onRevoke }: { token: ApiToken; hasOwner: boolean; onRevoke: () => void }) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const { label, glyph, tone } = tokenState(token.state);
@@ -112,7 +126,11 @@ function TokenRow({ token, onRevoke }: { token: ApiToken; onRevoke: () => void }
       <td className={styles.name}>
         <b>{token.name}</b>
       </td>
+      {hasOwner && <td data-label="Owner">{token.owner}</td>}
       <td data-label="Rights">{token.scopes.join(", ") || "none"}</td>
+      <td data-label="Team" className={token.team ? undefined : "t3"}>
+        {token.team ?? "all teams"}
+      </td>
       <td className={styles.state}>
         <Chip tone={tone}>
           <span aria-hidden="true">{glyph}</span>

@@ -1,6 +1,7 @@
-import { Checkbox, NumberInput, TextInput } from "@mantine/core";
+import { Checkbox, NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useCreateToken, type CreatedToken } from "../../api/account";
+import type { Session } from "../../api/types";
 import { dateMinute, plural } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
@@ -14,16 +15,19 @@ import { rightDescription } from "./labels";
 interface Props {
   /** The user's rights. A token can have no others. */
   rights: string[];
+  /** The user's teams. A token can be limited to one of them. */
+  teams: Session["teams"];
   days: number;
   maxDays: number;
   onClose: () => void;
 }
 
 /** Create a token from a name, rights and an expiry, then show its secret once. */
-export function CreateTokenDialog({ rights, days: defaultDays, maxDays, onClose }: Props) {
+export function CreateTokenDialog({ rights, teams, days: defaultDays, maxDays, onClose }: Props) {
   const create = useCreateToken();
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState(rights.slice(0, 1));
+  const [team, setTeam] = useState<number | null>(null);
   const [days, setDays] = useState(defaultDays);
   if (create.data) return <CreatedTokenDialog token={create.data} onClose={onClose} />;
   const barred =
@@ -37,7 +41,7 @@ export function CreateTokenDialog({ rights, days: defaultDays, maxDays, onClose 
       busy={create.isPending}
       error={create.error?.message ?? null}
       onClose={onClose}
-      onConfirm={() => create.mutate({ name: name.trim(), scopes, days })}
+      onConfirm={() => create.mutate({ name: name.trim(), scopes, days, team })}
     >
       <div className={styles.fields}>
         <TextInput
@@ -64,6 +68,18 @@ export function CreateTokenDialog({ rights, days: defaultDays, maxDays, onClose 
             ))}
           </div>
         </Checkbox.Group>
+        {teams.length > 0 && (
+          <NativeSelect
+            label="Team"
+            value={team ?? ""}
+            data={[
+              { value: "", label: "All teams that you reach" },
+              ...teams.map(({ id, name: label }) => ({ value: `${id}`, label })),
+            ]}
+            onChange={(event) => setTeam(event.currentTarget.value ? Number(event.currentTarget.value) : null)}
+            classNames={{ label: controls.label!, input: controls.input! }}
+          />
+        )}
         <NumberInput
           label={`Days until it expires, at most ${maxDays}`}
           value={days}

@@ -8,6 +8,8 @@ import { Profile } from "./Profile";
 const ACTIVE = {
   id: 1,
   name: "prometheus",
+  owner: "ada",
+  team: "stations",
   scopes: ["viewer"],
   created_at: "2026-11-21T00:00:00Z",
   expires_at: "2027-02-19T00:00:00Z",
@@ -105,7 +107,7 @@ it("the dialog shows a new token's secret once", async () => {
   await type("Name", " cli ");
   await press("Create the token");
   expect(requests).toEqual([
-    { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90 } },
+    { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90, team: null } },
   ]);
   expect(document.querySelector("code[aria-label='API token']")?.textContent).toBe(SECRET);
   await press("Done");
@@ -125,7 +127,7 @@ it("a token is revoked after a confirmation", async () => {
 it("a user without rights cannot create a token", async () => {
   await show([]);
   expect(button("Create a token…")?.getAttribute("aria-description")).toBe("Needs the role viewer");
-  expect(document.body.textContent).toContain("None. An administrator gives rights");
+  expect(document.body.textContent).toContain("None. An administrator, or an admin of a team, gives you roles");
 });
 
 it("the password form needs the same password twice and shows the server's error", async () => {

@@ -27,6 +27,7 @@ export function Profile() {
             <Facts
               rows={[
                 ["Role", roleName(session)],
+                ...(session.teams ?? []).map(({ name: team, roles }): [string, string] => [team, roles.join(", ")]),
                 [
                   "Cluster",
                   `${session.cluster}, ${session.environment.toLowerCase()}${session.read_only ? ", read-only" : ""}`,
@@ -36,7 +37,7 @@ export function Profile() {
             <div>
               <h3 className={styles.sectionTitle}>Rights</h3>
               {rights.length === 0 && (
-                <p className="s t3">None. An administrator gives rights by adding you to a group.</p>
+                <p className="s t3">None. An administrator, or an admin of a team, gives you roles.</p>
               )}
               <ul className={styles.rights}>
                 {rights.map((right) => (
@@ -57,7 +58,7 @@ export function Profile() {
           </div>
         )}
       </div>
-      <ApiTokensPanel rights={rights} />
+      <ApiTokensPanel rights={rights} teams={session.teams ?? []} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { TabRow } from "../../ui/TabRow";
 
 const SECTIONS = [
   { value: "/settings/clusters", label: "Clusters" },
+  { value: "/settings/people", label: "People and teams" },
   { value: "/settings/dialects", label: "Dialects" },
   { value: "/settings/registries", label: "Schema registries" },
 ] as const;
