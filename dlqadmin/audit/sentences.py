@@ -18,9 +18,7 @@ Detail = Mapping[str, Any]
 MAX_FACTS = 300  # characters of the facts at the end of a sentence
 
 FAILED = frozenset(("sign-in failed", "failed", "gave up", "gave up the undo of"))
-REFUSED = frozenset(
-    ("sign-in refused", "provider sign-in refused", "ended API token refused", "invitation refused")
-)
+REFUSED = frozenset(("sign-in refused", "provider sign-in refused", "ended API token refused", "invitation refused"))
 ENGINE_CLUSTER = "engine"  # the name of the cluster of ENGINE_URL; sentences leave it out
 # The detail of these says whether the Connect cluster accepted the request.
 ENGINE_REQUESTS = frozenset(

@@ -33,7 +33,7 @@ COLUMNS = {MARK: STATE, WORK: WORK_STATE}  # the values that no column stores, b
 # The mark's own state as a subquery for each row. Few rows are written, and a join would read all marks. The base
 # manager, because a manager in reach would keep the reach of the request that imports this module first.
 _EACH = Coalesce(
-    Subquery(ReplayMark._base_manager.filter(dead_letter=OuterRef("pk")).values("state")),  # noqa: SLF001 (Django documents it)
+    Subquery(ReplayMark._base_manager.filter(dead_letter=OuterRef("pk")).values("state")),
     Value(ReplayState.NONE.value),
 )
 _ONWARD = (
