@@ -25,6 +25,8 @@ SCREENS = {
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
+    "ownership": "/settings/ownership",
+    "mentions": "/mentions",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",

@@ -38,12 +38,15 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     # What people do about their own account is not for tokens.
     **dict.fromkeys(("account_password", "tokens_list", "tokens_create", "tokens_destroy"), SESSIONS),
     "queries_cancel": READERS | WRITERS,  # of one's own query
+    "mentions_seen": READERS | WRITERS,  # of one's own mentions
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
     **dict.fromkeys(
         (
             *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
             *("registries_change", "registries_remove"),
             *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
+            *("ownership_rules_replace", "ownership_rules_preview", "ownership_rules_apply"),
+            *("issue_trackers_create", "issue_trackers_replace", "issue_trackers_delete"),
         ),
         frozenset(("admin",)),
     ),
@@ -142,6 +145,8 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         *("registries_change", "registries_remove", "registries_test"),
         *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
         "deliveries_retry",
+        *("ownership_rules_replace", "ownership_rules_preview", "ownership_rules_apply"),
+        *("issue_trackers_create", "issue_trackers_replace", "issue_trackers_delete", "mentions_seen"),
         "rereads_start",
         "queries_cancel",
         "session_create",

@@ -122,9 +122,15 @@ export type components = {
             reason: string;
             plan_digest: string;
         };
-        /** @description The new owner of a group; null for nobody. */
+        /** @description The names of people and teams to whom groups can be assigned. */
+        Assignees: {
+            people: string[];
+            teams: string[];
+        };
+        /** @description The new owner of a group: a user or a team. Both null: nobody. */
         AssignmentBodyRequest: {
-            username: string | null;
+            username?: string | null;
+            team?: string | null;
         };
         /**
          * @description One attempt at the record, as far as the dead letter tells it.
@@ -1562,7 +1568,7 @@ export type components = {
             function: string;
             application: boolean;
         };
-        /** @description A group with its fingerprints and its history. */
+        /** @description A group with its fingerprints, its history, and links to issues. */
         GroupDetail: {
             id: number;
             title: string;
@@ -1585,11 +1591,13 @@ export type components = {
             /** Format: date-time */
             last_seen: string;
             owner: string | null;
+            team: string | null;
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
             work: components["schemas"]["WorkCounts"];
             all_closed: boolean;
+            issues: components["schemas"]["IssueDocument"][];
             fingerprints: components["schemas"]["FingerprintDocument"][];
             regroupings: components["schemas"]["RegroupingDocument"][];
             activity: components["schemas"]["ActivityDocument"][];
@@ -1624,6 +1632,7 @@ export type components = {
             /** Format: date-time */
             last_seen: string;
             owner: string | null;
+            team: string | null;
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
@@ -1716,7 +1725,8 @@ export type components = {
         /** @description Groups, and their new owner. */
         GroupsAssignmentBodyRequest: {
             groups: number[];
-            username: string | null;
+            username?: string | null;
+            team?: string | null;
         };
         /** @description Groups to merge. `into` is the group that stays; the default is the group that was seen first. */
         GroupsMergeBodyRequest: {
@@ -1876,6 +1886,25 @@ export type components = {
             cluster: string;
             alive: boolean | null;
             seen_at: string | null;
+        };
+        /** @description A link to an issue. */
+        IssueBodyRequest: {
+            name: string;
+            url: string;
+        };
+        /** @description The tracker whose webhook creates an issue. */
+        IssueCreationBodyRequest: {
+            /** Format: int64 */
+            tracker: number;
+        };
+        /** @description A link to an issue in a tracker. */
+        IssueDocument: {
+            id: number;
+            name: string;
+            url: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
         };
         /** @description The number of items in each state. `waiting`: they are sent, and have no outcome yet. */
         ItemCounts: {
@@ -2066,6 +2095,21 @@ export type components = {
             /** @default  */
             reason: string;
         };
+        /** @description A note that mentions the user. */
+        MentionDocument: {
+            group: number;
+            title: string;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            text: string;
+            seen: boolean;
+        };
+        /** @description The newest notes that mention the user, and the number that the user has not seen. */
+        MentionList: {
+            results: components["schemas"]["MentionDocument"][];
+            unseen: number;
+        };
         /** @description A message in exact bytes. */
         MessageDocument: {
             key: components["schemas"]["BytesDocument"];
@@ -2228,6 +2272,37 @@ export type components = {
             /** Format: date-time */
             at: string;
             history: components["schemas"]["EarlierOutcome"][];
+        };
+        /** @description For each rule the number of groups that nobody owns and that it would assign. */
+        OwnershipPreview: {
+            matches: number[];
+        };
+        /** @description A rule: patterns of the topic, the connector and the exception, empty for any, and the owner. */
+        OwnershipRuleBodyRequest: {
+            /** @default  */
+            topic: string;
+            /** @default  */
+            connector: string;
+            /** @default  */
+            exception: string;
+            username?: string | null;
+            team?: string | null;
+        };
+        /** @description A rule about the owners of new groups: patterns, empty for any, and either a user or a team. */
+        OwnershipRuleDocument: {
+            topic: string;
+            connector: string;
+            exception: string;
+            username: string | null;
+            team: string | null;
+        };
+        /** @description All rules in order. The first one that matches counts. */
+        OwnershipRules: {
+            rules: components["schemas"]["OwnershipRuleDocument"][];
+        };
+        /** @description All rules, in order. */
+        OwnershipRulesBodyRequest: {
+            rules: components["schemas"]["OwnershipRuleBodyRequest"][];
         };
         /** @description The number of records for one partition. Null: the partition follows from the key. */
         PartitionCount: {
@@ -3505,6 +3580,29 @@ export type components = {
             at: string;
             reason: string;
         };
+        /** @description An issue tracker: its name, the address of its form for a new issue, and a channel that creates issues. */
+        TrackerBodyRequest: {
+            name: string;
+            template: string;
+            /** Format: int64 */
+            channel?: number | null;
+        };
+        /**
+         * @description An issue tracker. `template` is the address of its form for a new issue.
+         *
+         *         `channel` is the webhook that creates issues, if there is one.
+         */
+        TrackerDocument: {
+            id: number;
+            name: string;
+            template: string;
+            channel: number | null;
+            channel_name: string | null;
+        };
+        /** @description All issue trackers, by name. */
+        TrackerList: {
+            results: components["schemas"]["TrackerDocument"][];
+        };
         /** @description The progress of sealing the audit trail and of sending it to its external target. */
         TrailHealth: {
             unsealed_seconds: number;
@@ -3741,6 +3839,7 @@ export type ApprovalDocument = components['schemas']['ApprovalDocument'];
 export type ApprovalHealth = components['schemas']['ApprovalHealth'];
 export type ApproveBodyRequest = components['schemas']['ApproveBodyRequest'];
 export type AskBodyRequest = components['schemas']['AskBodyRequest'];
+export type Assignees = components['schemas']['Assignees'];
 export type AssignmentBodyRequest = components['schemas']['AssignmentBodyRequest'];
 export type AttemptDocument = components['schemas']['AttemptDocument'];
 export type AttentionItem = components['schemas']['AttentionItem'];
@@ -3887,6 +3986,9 @@ export type IndexHealth = components['schemas']['IndexHealth'];
 export type IndexProgress = components['schemas']['IndexProgress'];
 export type IndexedPartition = components['schemas']['IndexedPartition'];
 export type IndexerHealth = components['schemas']['IndexerHealth'];
+export type IssueBodyRequest = components['schemas']['IssueBodyRequest'];
+export type IssueCreationBodyRequest = components['schemas']['IssueCreationBodyRequest'];
+export type IssueDocument = components['schemas']['IssueDocument'];
 export type ItemCounts = components['schemas']['ItemCounts'];
 export type ItemDocument = components['schemas']['ItemDocument'];
 export type ItemOfReplay = components['schemas']['ItemOfReplay'];
@@ -3907,6 +4009,8 @@ export type MappingVersionDocument = components['schemas']['MappingVersionDocume
 export type MappingVersions = components['schemas']['MappingVersions'];
 export type MatchTotal = components['schemas']['MatchTotal'];
 export type MaybeWhyBodyRequest = components['schemas']['MaybeWhyBodyRequest'];
+export type MentionDocument = components['schemas']['MentionDocument'];
+export type MentionList = components['schemas']['MentionList'];
 export type MessageDocument = components['schemas']['MessageDocument'];
 export type MuteDocument = components['schemas']['MuteDocument'];
 export type NamedField = components['schemas']['NamedField'];
@@ -3922,6 +4026,11 @@ export type OriginNeighbour = components['schemas']['OriginNeighbour'];
 export type OriginNeighbours = components['schemas']['OriginNeighbours'];
 export type OtherDraft = components['schemas']['OtherDraft'];
 export type OutcomeInGroup = components['schemas']['OutcomeInGroup'];
+export type OwnershipPreview = components['schemas']['OwnershipPreview'];
+export type OwnershipRuleBodyRequest = components['schemas']['OwnershipRuleBodyRequest'];
+export type OwnershipRuleDocument = components['schemas']['OwnershipRuleDocument'];
+export type OwnershipRules = components['schemas']['OwnershipRules'];
+export type OwnershipRulesBodyRequest = components['schemas']['OwnershipRulesBodyRequest'];
 export type PartitionCount = components['schemas']['PartitionCount'];
 export type PasswordBodyRequest = components['schemas']['PasswordBodyRequest'];
 export type PatchedBulkFixNameBodyRequest = components['schemas']['PatchedBulkFixNameBodyRequest'];
@@ -4033,6 +4142,9 @@ export type TopicRecords = components['schemas']['TopicRecords'];
 export type TopicRow = components['schemas']['TopicRow'];
 export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest'];
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
+export type TrackerBodyRequest = components['schemas']['TrackerBodyRequest'];
+export type TrackerDocument = components['schemas']['TrackerDocument'];
+export type TrackerList = components['schemas']['TrackerList'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
 export type Trends = components['schemas']['Trends'];
