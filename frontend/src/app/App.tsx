@@ -44,6 +44,10 @@ const Clusters = lazy(() => import("../features/settings/Clusters").then((module
 const Registries = lazy(() =>
   import("../features/settings/Registries").then((module) => ({ default: module.Registries })),
 );
+const Ownership = lazy(() =>
+  import("../features/settings/Ownership").then((module) => ({ default: module.Ownership })),
+);
+const Mentions = lazy(() => import("../features/mentions/Mentions").then((module) => ({ default: module.Mentions })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -129,6 +133,8 @@ function SessionGate() {
           <Route path="/settings/dialects/new" element={<MappingEditor />} />
           <Route path="/settings/dialects/:name" element={<MappingEditor />} />
           <Route path="/settings/registries" element={<Registries />} />
+          <Route path="/settings/ownership" element={<Ownership />} />
+          <Route path="/mentions" element={<Mentions />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />
