@@ -4,8 +4,8 @@ import controls from "../../ui/controls.module.css";
 
 const FIXED = [
   { value: "", label: "Owner: anyone" },
-  { value: "me", label: "Mine and my teams’" },
-  { value: "none", label: "Nobody’s" },
+  { value: "me", label: "Owner: me and my teams" },
+  { value: "none", label: "Owner: nobody" },
 ];
 
 /** A choice of the owner whose groups are listed. The value is that of the API's parameter. */

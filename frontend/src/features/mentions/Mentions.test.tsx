@@ -3,7 +3,6 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Mention } from "../../api/ownership";
-import { AccountButton } from "../../app/AccountButton";
 import { inApp, settle } from "../../testing";
 import { Mentions } from "./Mentions";
 
@@ -61,11 +60,4 @@ it("the screen says that it loads, that nobody mentioned the user, and that it f
   await act(() => root.unmount());
   await show(null);
   expect(document.body.textContent).toContain("It broke.");
-});
-
-it("the account button tells how many mentions are new", async () => {
-  root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() => root.render(<AccountButton name="eve" unseen={12} />));
-  const button = document.querySelector("button[aria-label^='Signed in as eve']")!;
-  expect([button.getAttribute("aria-label"), button.textContent]).toEqual(["Signed in as eve, 12 new mentions", "9+"]);
 });
