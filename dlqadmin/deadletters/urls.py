@@ -36,6 +36,7 @@ urlpatterns = [
     path("groups/<int:pk>/common", group_views.GroupCommon.as_view()),
     path("groups/<int:pk>/split", action_views.GroupSplit.as_view()),
     path("groups/<int:pk>/issues", ownership_views.GroupIssues.as_view()),
+    path("groups/<int:pk>/issues/create", ownership_views.GroupIssueCreation.as_view()),
     path("groups/<int:pk>/issues/<int:issue>", ownership_views.GroupIssueView.as_view()),
     path("ownership-rules", ownership_views.OwnershipRulesView.as_view()),
     path("ownership-rules/preview", ownership_views.OwnershipPreviewView.as_view()),

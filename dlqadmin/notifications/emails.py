@@ -59,6 +59,17 @@ def send(channel: Channel, delivery: ChannelDelivery, now: datetime) -> SendResu
             "Auto-Submitted": "auto-generated",  # RFC 3834: nobody answers it by machine
         },
     )
+    return _post(message)
+
+
+def send_to(address: str, subject: str, body: str) -> SendResult:
+    """Send a message to one person once."""
+    if not settings.EMAIL_HOST:
+        return SendFailed(NO_SERVER)
+    return _post(EmailMessage(subject=subject, body=body, to=[address], headers={"Auto-Submitted": "auto-generated"}))
+
+
+def _post(message: EmailMessage) -> SendResult:
     try:
         message.send()
     except smtplib.SMTPRecipientsRefused as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from urllib.parse import urlsplit
@@ -21,6 +22,14 @@ from engine.http_rules import retry_after_ms
 TIMEOUT_S = 10.0
 READ_BYTES = 4096  # of an answer
 SCHEMES = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookAnswer:
+    """The result of a request, and the first READ_BYTES of the answer's body."""
+
+    result: SendResult
+    body: bytes = b""
 
 
 def target_problem(target: str) -> str:
@@ -45,21 +54,25 @@ def describe(target: str) -> str:
 
 def send(channel: Channel, delivery: ChannelDelivery, now: datetime) -> SendResult:
     """Send the message once. Raises UnreadableText."""
+    return post(channel, delivery.public_id, body_of(delivery, now), now).result
+
+
+def post(channel: Channel, message_id: str, body: bytes, now: datetime) -> WebhookAnswer:
+    """Send a signed request once, and return the answer. Raises UnreadableText."""
     target = unseal(channel.target)
-    body = body_of(delivery, now)
-    headers = headers_of(channel, delivery, body, now)
+    headers = headers_of(channel, message_id, body, now)
     url = httpx.URL(target)
     port = url.port or SCHEMES[url.scheme]
     try:
         address = addresses.resolve(url.host, port)
     except addresses.ForbiddenAddress as error:
-        return SendRefused(f"{error}.")
+        return WebhookAnswer(SendRefused(f"{error}."))
     except OSError:
-        return SendFailed(f"The name {url.host} can't be resolved.")
+        return WebhookAnswer(SendFailed(f"The name {url.host} can't be resolved."))
     try:
         return asyncio.run(_post(url, address, body, headers, parts_of(target)))
     except TimeoutError:
-        return SendFailed(f"{url.host} did not answer within {TIMEOUT_S:g} s.")
+        return WebhookAnswer(SendFailed(f"{url.host} did not answer within {TIMEOUT_S:g} s."))
 
 
 def body_of(delivery: ChannelDelivery, now: datetime) -> bytes:
@@ -77,7 +90,7 @@ def body_of(delivery: ChannelDelivery, now: datetime) -> bytes:
     )
 
 
-def headers_of(channel: Channel, delivery: ChannelDelivery, body: bytes, now: datetime) -> dict[str, str]:
+def headers_of(channel: Channel, message_id: str, body: bytes, now: datetime) -> dict[str, str]:
     """Return the headers of the request, with its signatures."""
     timestamp = int(now.timestamp())
     keys = signatures.secrets_of(channel, now)
@@ -85,16 +98,16 @@ def headers_of(channel: Channel, delivery: ChannelDelivery, body: bytes, now: da
         "Content-Type": "application/json",
         "User-Agent": "dlqadmin",
         "Accept-Encoding": "identity",  # an answer that is unpacked may be a thousand times as large
-        "Dlqadmin-Delivery": delivery.public_id,
-        "webhook-id": delivery.public_id,
+        "Dlqadmin-Delivery": message_id,
+        "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": signatures.signature(keys, delivery.public_id, timestamp, body),
+        "webhook-signature": signatures.signature(keys, message_id, timestamp, body),
     }
 
 
 async def _post(
     url: httpx.URL, checked: list[str], body: bytes, headers: dict[str, str], secrets: list[str]
-) -> SendResult:
+) -> WebhookAnswer:
     """Post to the first checked address that can be reached. Raises TimeoutError after TIMEOUT_S, whatever happens."""
     host = url.host
     # The URL names the address, so that the name is not resolved again. Host header and TLS keep the name.
@@ -115,18 +128,20 @@ async def _post(
             )
             try:
                 response = await client.send(request, auth=auth, stream=True)
-                return await _result(response, secrets)
+                return await _answer(response, secrets)
             except httpx.ConnectError as error:
                 if not left:
-                    return SendFailed(f"{host} can't be reached: {quoted(str(error), secrets)}")
+                    reason = quoted(str(error), secrets)
+                    return WebhookAnswer(SendFailed(f"{host} can't be reached: {reason}"))
             except httpx.TimeoutException:
                 raise TimeoutError from None
             except httpx.HTTPError as error:
-                return SendFailed(f"{host} broke the connection off ({type(error).__name__}).")
+                said = f"{host} broke the connection off ({type(error).__name__})."
+                return WebhookAnswer(SendFailed(said))
     raise AssertionError("a host without an address")
 
 
-async def _result(response: httpx.Response, secrets: list[str]) -> SendResult:
+async def _answer(response: httpx.Response, secrets: list[str]) -> WebhookAnswer:
     answer = bytearray()
     async for part in response.aiter_raw():
         answer += part[: READ_BYTES - len(answer)]
@@ -135,10 +150,11 @@ async def _result(response: httpx.Response, secrets: list[str]) -> SendResult:
     await response.aclose()
     text = f"HTTP {response.status_code}"
     if response.is_redirect:
-        return SendRefused(f"{text}: redirects are not followed.")
+        return WebhookAnswer(SendRefused(f"{text}: redirects are not followed."))
     if not response.is_success and (said := quoted(answer.decode(errors="replace"), secrets)):
         text = f"{text}: {said}"
-    return of_status(response.status_code, text, retry_after_ms(response.headers.get("retry-after", "")) / 1000)
+    pause_s = retry_after_ms(response.headers.get("retry-after", "")) / 1000
+    return WebhookAnswer(of_status(response.status_code, text, pause_s), bytes(answer))
 
 
 @cache  # the system's certificates take 0.1 s to load

@@ -26,6 +26,8 @@ SCREENS = {
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
     "people": "/settings/people?team=everybody",
+    "ownership": "/settings/ownership",
+    "mentions": "/mentions",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",

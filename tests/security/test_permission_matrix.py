@@ -47,6 +47,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     # People without an account accept an invitation.
     **dict.fromkeys(("invitations_offer", "invitations_accept"), EVERYBODY - {"expired token"}),
     "queries_cancel": READERS | WRITERS,  # of one's own query
+    "mentions_seen": READERS | WRITERS,  # of one's own mentions
     **dict.fromkeys(("replays_approve", "replays_reject"), APPROVERS),
     **dict.fromkeys(
         (
@@ -59,6 +60,8 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
             *("people_password_link", "sign_in_groups_create", "sign_in_groups_change", "sign_in_groups_delete"),
             # Also for people who are admins of a team: see test_people.py.
             *("sign_in_groups_roles_change", "invitations_list", "invitations_create", "invitations_revoke"),
+            *("ownership_rules_replace", "ownership_rules_preview", "ownership_rules_apply"),
+            *("issue_trackers_create", "issue_trackers_replace", "issue_trackers_delete"),
         ),
         frozenset(("admin",)),
     ),
@@ -156,6 +159,8 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
         "deliveries_retry",
         *("alert_rules_create", "alert_rules_replace", "alert_rules_destroy", "alert_rules_mute", "alert_rules_unmute"),
         *("alert_rules_mute_all", "alert_rules_test", "alerts_preview", "alerts_acknowledge", "alerts_snooze"),
+        *("ownership_rules_replace", "ownership_rules_preview", "ownership_rules_apply"),
+        *("issue_trackers_create", "issue_trackers_replace", "issue_trackers_delete", "mentions_seen"),
         "rereads_start",
         *("masking_rules_create", "masking_rules_replace", "masking_rules_delete", "masking_rules_preview"),
         "dead_letters_reveal",

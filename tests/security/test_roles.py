@@ -115,6 +115,8 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         "ChannelsView": IsViewerOrAdministrator,
         **dict.fromkeys(("ChannelView", "ChannelTestView", "ChannelSecretView"), IsAdministrator),
         "RereadsView": IsAdministrator,
+        **dict.fromkeys(("OwnershipRulesView", "IssueTrackersView"), IsViewerOrAdministrator),
+        **dict.fromkeys(("OwnershipPreviewView", "OwnershipApplyView", "IssueTrackerView"), IsAdministrator),
         "YamlView": IsAdministrator,
     }
 

@@ -96,7 +96,8 @@ class GroupNotes(GroupActionView):
     def post(self, request: Request, pk: int) -> Response:
         """Add a note."""
         _check_exists(pk)
-        triage.add_note(pk, _actor(request), self.body(request, NoteBody)["text"], timezone.now())
+        link = request.build_absolute_uri(f"/groups/{pk}")
+        triage.add_note(pk, _actor(request), self.body(request, NoteBody)["text"], timezone.now(), link)
         return group_response(request, find_group(pk))
 
 

@@ -224,11 +224,16 @@ class MentionList(Document):
 
 
 class TrackerDocument(Document):
-    """An issue tracker. `template` is the address of its form for a new issue."""
+    """An issue tracker. `template` is the address of its form for a new issue.
+
+    `channel` is the webhook that creates issues, if there is one.
+    """
 
     id: int
     name: str
     template: str
+    channel: int | None
+    channel_name: str | None
 
 
 class TrackerList(Document):

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.groups.triage import record_action
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
+from dlqadmin.notifications.models import Channel, ChannelKind
 from dlqadmin.rest.problems import ParameterError, StateConflict
 
 HOLES = ("title", "message", "group", "topic", "connector", "link")
@@ -45,10 +46,12 @@ def save_tracker(tracker: IssueTracker, form: dict[str, Any], actor: User, now: 
     """Save a tracker. Raises ParameterError, or StateConflict if another tracker has the name."""
     check_template(form["template"])
     tracker.name, tracker.template, tracker.actor, tracker.at = form["name"], form["template"], str(actor), now
+    tracker.channel = _webhook(form["channel"])
     try:
         with transaction.atomic():
             tracker.save()
-            record(actor, "saved", "issue tracker", tracker.name, {"template": tracker.template})
+            webhook = str(tracker.channel) if tracker.channel else ""
+            record(actor, "saved", "issue tracker", tracker.name, {"template": tracker.template, "webhook": webhook})
     except IntegrityError:
         raise StateConflict("There is already an issue tracker with this name.") from None
     return tracker
@@ -79,3 +82,12 @@ def unlink(issue: GroupIssue, actor: User, now: datetime) -> None:
     with transaction.atomic():
         record_action([issue.group_id], actor, "unlinked", f"removed the link to {issue.name}", now)
         issue.delete()
+
+
+def _webhook(pk: int | None) -> Channel | None:
+    if pk is None:
+        return None
+    found = Channel.objects.filter(pk=pk, kind=ChannelKind.WEBHOOK).first()
+    if found is None:
+        raise ParameterError("channel", "must be the id of a webhook channel")
+    return found

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import partial
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import QuerySet
 
 from dlqadmin.audit.permissions import VIEW, has_permission, reach_of
 from dlqadmin.deadletters.models import Group, GroupActivity, Mention
+from dlqadmin.notifications import emails, tasks
+from dlqadmin.notifications.deliveries import one_line
 from dlqadmin.teams.reach import reaching
 
 MOST = 20  # people of one note
@@ -22,12 +27,14 @@ def names_in(text: str) -> list[str]:
     return [name for name in found if name]
 
 
-def tell(note: GroupActivity) -> None:
-    """Create the mentions of a note, of active people who may see its group."""
+def tell(note: GroupActivity, link: str) -> None:
+    """Create the mentions of a note, of active people who may see its group. E-mail those who have an address."""
     wanted = names_in(note.text)[: 2 * MOST]
     people = User.objects.filter(username__in=wanted, is_active=True).exclude(username=note.actor)
     seers = [person for person in people[:MOST] if _may_see(person, note.group_id)]
     Mention.objects.bulk_create([Mention(user=person, note=note) for person in seers], ignore_conflicts=True)
+    for person in seers:
+        _mail(person, note, link)
 
 
 def of(user: User) -> QuerySet[Mention]:
@@ -45,3 +52,12 @@ def _may_see(person: User, group: int) -> bool:
         return False
     with reaching(reach_of(person, VIEW)):
         return Group.objects.filter(pk=group).exists()
+
+
+def _mail(person: User, note: GroupActivity, link: str) -> None:
+    """E-mail a person after the commit. Nothing of it can fail the note."""
+    if not settings.EMAIL_HOST or emails.target_problem(person.email):
+        return
+    subject = one_line(f"{note.actor} mentioned you: {note.group.title}")
+    body = f"{note.actor} wrote about {note.group.title}:\n\n{note.text}\n\n{link}\n"
+    transaction.on_commit(partial(tasks.mail_person, person.email, subject, body), robust=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -14,8 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import IsAdministrator, IsViewer, IsViewerOrAdministrator, IsViewerOrWritingOperator
-from dlqadmin.deadletters.groups import issues, mentions, ownership_rules
+from dlqadmin.audit.permissions import (
+    IsAdministrator,
+    IsOperator,
+    IsViewer,
+    IsViewerOrAdministrator,
+    IsViewerOrWritingOperator,
+)
+from dlqadmin.deadletters.groups import issue_webhooks, issues, mentions, ownership_rules
 from dlqadmin.deadletters.groups.details import issue_document
 from dlqadmin.deadletters.groups.documents import (
     Assignees,
@@ -29,10 +35,16 @@ from dlqadmin.deadletters.groups.documents import (
     TrackerDocument,
     TrackerList,
 )
-from dlqadmin.deadletters.groups.requests import IssueBody, OwnershipRulesBody, TrackerBody
+from dlqadmin.deadletters.groups.requests import (
+    IssueBody,
+    IssueCreationBody,
+    OwnershipRulesBody,
+    TrackerBody,
+)
 from dlqadmin.deadletters.groups.views import find_group
 from dlqadmin.deadletters.index import ownership
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
+from dlqadmin.rest.idempotency import IDEMPOTENCY, once
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.models import Team, TeamRole
@@ -133,7 +145,7 @@ class IssueTrackersView(APIView):
     @extend_schema(operation_id="issue_trackers_list", responses=TrackerList)
     def get(self, request: Request) -> Response:
         """Return the issue trackers by name."""
-        return Response(TrackerList(results=[_tracker(row) for row in IssueTracker.objects.order_by("name")]))
+        return Response(TrackerList(results=[_tracker(row) for row in _trackers().order_by("name")]))
 
     @extend_schema(operation_id="issue_trackers_create", request=TrackerBody, responses={201: TrackerDocument})
     def post(self, request: Request) -> Response:
@@ -150,7 +162,7 @@ class IssueTrackerView(APIView):
 
     @extend_schema(operation_id="issue_trackers_replace", request=TrackerBody, responses=TrackerDocument)
     def put(self, request: Request, pk: int) -> Response:
-        """Change the tracker's name or template."""
+        """Change the tracker's name, template or webhook."""
         found, form = _find_tracker(pk), _body(request, TrackerBody)
         return Response(_tracker(issues.save_tracker(found, form, _actor(request), timezone.now())))
 
@@ -171,6 +183,29 @@ class GroupIssues(APIView):
         """Link the group to an issue."""
         form = _body(request, IssueBody)
         made = issues.link(find_group(pk).pk, form["name"], form["url"], _actor(request), timezone.now())
+        return Response(issue_document(made), status=201)
+
+
+class GroupIssueCreation(APIView):
+    """The act that creates an issue by the webhook of a tracker."""
+
+    permission_classes = (IsOperator,)
+
+    @extend_schema(
+        operation_id="groups_create_issue",
+        parameters=[IDEMPOTENCY],
+        request=IssueCreationBody,
+        responses={201: IssueDocument},
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Ask the tracker's webhook for an issue, and link the group to it.
+
+        Within a minute, repeats return the first issue. The status is 502 if the tracker does not answer as expected.
+        """
+        found, tracker = find_group(pk), _find_tracker(_body(request, IssueCreationBody)["tracker"])
+        link = request.build_absolute_uri(f"/groups/{found.pk}")
+        asked_once = once(request, f"{found.pk} {tracker.pk}".encode())  # the body does not name the group
+        made = issue_webhooks.create(found, tracker, link, _actor(request), asked_once)
         return Response(issue_document(made), status=201)
 
 
@@ -228,11 +263,18 @@ def _mentions(user: User) -> MentionList:
 
 
 def _tracker(row: IssueTracker) -> TrackerDocument:
-    return TrackerDocument(id=row.pk, name=row.name, template=row.template)
+    channel = row.channel.name if row.channel else None
+    return TrackerDocument(
+        id=row.pk, name=row.name, template=row.template, channel=row.channel_id, channel_name=channel
+    )
+
+
+def _trackers() -> QuerySet[IssueTracker]:
+    return IssueTracker.objects.select_related("channel")
 
 
 def _find_tracker(pk: int) -> IssueTracker:
-    found = IssueTracker.objects.filter(pk=pk).first() if pk <= MAX_ID else None
+    found = _trackers().filter(pk=pk).first() if pk <= MAX_ID else None
     if found is None:
         raise Http404("There is no issue tracker with this id.")
     return found

@@ -108,10 +108,11 @@ class OwnershipRulesBody(Form):
 
 
 class TrackerBody(Form):
-    """An issue tracker: its name, and the address of its form for a new issue."""
+    """An issue tracker: its name, the address of its form for a new issue, and a channel that creates issues."""
 
     name = serializers.CharField(max_length=60)
     template = serializers.CharField(max_length=1000)
+    channel = RowIdField(required=False, allow_null=True, default=None)
 
 
 class IssueBody(Form):
@@ -119,3 +120,9 @@ class IssueBody(Form):
 
     name = serializers.CharField(max_length=100)
     url = serializers.CharField(max_length=1000)
+
+
+class IssueCreationBody(Form):
+    """The tracker whose webhook creates an issue."""
+
+    tracker = RowIdField()

@@ -78,12 +78,12 @@ def owner_column(owner: User | Team) -> str:
     return "owner" if isinstance(owner, User) else "team"
 
 
-def add_note(group: int, actor: User, text: str, now: datetime) -> None:
+def add_note(group: int, actor: User, text: str, now: datetime, link: str = "") -> None:
     """Add a note to the group. It mentions people with `@`, of whom those are told who may see the group."""
     with transaction.atomic():
         record_action([row.pk for row in lock_groups([group])], actor, "note", text, now)
         note = GroupActivity.objects.filter(group_id=group, kind="note").latest("pk")
-        mentions.tell(note)
+        mentions.tell(note, link)
 
 
 def lock_groups(groups: Collection[int]) -> list[Group]:

@@ -34,7 +34,7 @@ from dlqadmin.deadletters.models.letters import (
     WorkState,
 )
 from dlqadmin.deadletters.models.mappings import MappingVersion, Reread, RereadState
-from dlqadmin.deadletters.models.ownership import GroupIssue, IssueTracker, Mention, OwnershipRule
+from dlqadmin.deadletters.models.ownership import GroupIssue, IssueRequest, IssueTracker, Mention, OwnershipRule
 from dlqadmin.deadletters.models.topics import TopicRule
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "GroupIssue",
     "GroupStatus",
     "IndexPosition",
+    "IssueRequest",
     "IssueTracker",
     "MappingVersion",
     "Mention",

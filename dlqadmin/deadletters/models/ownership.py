@@ -60,11 +60,15 @@ class Mention(models.Model):
 class IssueTracker(models.Model):
     """An issue tracker. `template` is the address of its form for a new issue.
 
-    The template may contain `{title}`, `{message}`, `{group}`, `{topic}`, `{connector}` and `{link}`.
+    The template may contain `{title}`, `{message}`, `{group}`, `{topic}`, `{connector}` and `{link}`. `channel` is a
+    webhook that creates issues, if there is one.
     """
 
     name = models.CharField(max_length=60, unique=True)
     template = models.CharField(max_length=1000)
+    channel = models.ForeignKey(
+        "notifications.Channel", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     actor = models.CharField(max_length=150)
     at = models.DateTimeField(default=timezone.now)
 
@@ -88,3 +92,19 @@ class GroupIssue(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class IssueRequest(models.Model):
+    """A request to a tracker's webhook for an issue of a group. `issue` is null until the tracker has answered."""
+
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="+")
+    tracker = models.ForeignKey(IssueTracker, on_delete=models.CASCADE, related_name="+")
+    issue = models.ForeignKey(GroupIssue, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    at = models.DateTimeField()
+    idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body sent with the key
+
+    objects = InReach["IssueRequest"].by(lambda _: models.Q(group_id__in=reach.groups_in_reach()))
+
+    def __str__(self) -> str:
+        return f"issue of {self.group_id} in {self.tracker}"

@@ -82,7 +82,7 @@ export interface MuteUntil {
 export type GroupsAct =
   | { act: "resolve" | "reopen"; body: { reason: string } }
   | { act: "mute"; body: MuteUntil & { reason: string } }
-  | { act: "assign"; body: { username: string | null } };
+  | { act: "assign"; body: { username: string | null; team?: string | null } };
 
 /** Change several groups. */
 export function useGroupsAct() {

@@ -2174,6 +2174,11 @@ export type components = {
             name: string;
             url: string;
         };
+        /** @description The tracker whose webhook creates an issue. */
+        IssueCreationBodyRequest: {
+            /** Format: int64 */
+            tracker: number;
+        };
         /** @description A link to an issue in a tracker. */
         IssueDocument: {
             id: number;
@@ -4155,16 +4160,24 @@ export type components = {
             at: string;
             reason: string;
         };
-        /** @description An issue tracker: its name, and the address of its form for a new issue. */
+        /** @description An issue tracker: its name, the address of its form for a new issue, and a channel that creates issues. */
         TrackerBodyRequest: {
             name: string;
             template: string;
+            /** Format: int64 */
+            channel?: number | null;
         };
-        /** @description An issue tracker. `template` is the address of its form for a new issue. */
+        /**
+         * @description An issue tracker. `template` is the address of its form for a new issue.
+         *
+         *         `channel` is the webhook that creates issues, if there is one.
+         */
         TrackerDocument: {
             id: number;
             name: string;
             template: string;
+            channel: number | null;
+            channel_name: string | null;
         };
         /** @description All issue trackers, by name. */
         TrackerList: {
@@ -4601,6 +4614,7 @@ export type InvitationBodyRequest = components['schemas']['InvitationBodyRequest
 export type InvitationDocument = components['schemas']['InvitationDocument'];
 export type InvitationList = components['schemas']['InvitationList'];
 export type IssueBodyRequest = components['schemas']['IssueBodyRequest'];
+export type IssueCreationBodyRequest = components['schemas']['IssueCreationBodyRequest'];
 export type IssueDocument = components['schemas']['IssueDocument'];
 export type ItemCounts = components['schemas']['ItemCounts'];
 export type ItemDocument = components['schemas']['ItemDocument'];

@@ -6,7 +6,7 @@ import { AccountButton } from "./AccountButton";
 import styles from "./Shell.module.css";
 
 /** The menu of the signed-in person. It is open when it appears. */
-export function AccountMenu({ session, onHelp }: { session: Session; onHelp: () => void }) {
+export function AccountMenu({ session, unseen, onHelp }: { session: Session; unseen: number; onHelp: () => void }) {
   const signOut = useSignOut();
   const { setColorScheme } = useMantineColorScheme();
   const name = session.username ?? "";
@@ -18,7 +18,7 @@ export function AccountMenu({ session, onHelp }: { session: Session; onHelp: () 
       classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
     >
       <Menu.Target>
-        <AccountButton name={name} />
+        <AccountButton name={name} unseen={unseen} />
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
@@ -26,6 +26,9 @@ export function AccountMenu({ session, onHelp }: { session: Session; onHelp: () 
         </Menu.Label>
         <Menu.Item component={Link} to="/profile">
           Profile
+        </Menu.Item>
+        <Menu.Item component={Link} to="/mentions" rightSection={unseen > 0 && <b>{unseen} new</b>}>
+          Mentions
         </Menu.Item>
         <Menu.Item component="a" href="/api/docs">
           REST API

@@ -48,6 +48,10 @@ const People = lazy(() => import("../features/people/People").then((module) => (
 const Invitation = lazy(() =>
   import("../features/invitation/Invitation").then((module) => ({ default: module.Invitation })),
 );
+const Ownership = lazy(() =>
+  import("../features/settings/Ownership").then((module) => ({ default: module.Ownership })),
+);
+const Mentions = lazy(() => import("../features/mentions/Mentions").then((module) => ({ default: module.Mentions })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -139,6 +143,8 @@ function SessionGate() {
           <Route path="/settings/dialects/:name" element={<MappingEditor />} />
           <Route path="/settings/registries" element={<Registries />} />
           <Route path="/settings/people" element={<People />} />
+          <Route path="/settings/ownership" element={<Ownership />} />
+          <Route path="/mentions" element={<Mentions />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

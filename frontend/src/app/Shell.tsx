@@ -4,6 +4,7 @@ import { Link, NavLink, useLocation, useNavigate } from "react-router";
 import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
+import { useMentions } from "../api/ownership";
 import { roleName } from "../api/session";
 import { clusterName, connectorLabel } from "../lib/connectors";
 import { useServerState } from "../lib/serverState";
@@ -221,6 +222,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
   const other = scheme === "dark" ? "light" : "dark";
   const name = session.username ?? "";
+  const unseen = useMentions().data?.unseen ?? 0;
   return (
     <section className={styles.top} aria-label="Tools">
       <Breadcrumbs />
@@ -250,15 +252,18 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
         <Icon name={scheme === "dark" ? "sun" : "moon"} />
       </button>
       {menuWanted ? (
-        <Suspense fallback={<AccountButton name={name} />}>
-          <AccountMenu session={session} onHelp={onHelp} />
+        <Suspense fallback={<AccountButton name={name} unseen={unseen} />}>
+          <AccountMenu session={session} unseen={unseen} onHelp={onHelp} />
         </Suspense>
       ) : (
-        <AccountButton name={name} onClick={() => setMenuWanted(true)} />
+        <AccountButton name={name} unseen={unseen} onClick={() => setMenuWanted(true)} />
       )}
     </section>
   );
 }
+
+/** The screens of the account menu. */
+const PERSONAL: Readonly<Record<string, string>> = { profile: "Profile", mentions: "Mentions" };
 
 function Breadcrumbs() {
   const { pathname, search } = useLocation();
@@ -287,8 +292,7 @@ function Breadcrumbs() {
         <Link to="/settings/dialects">Dialects</Link> / {within === "new" ? "New mapping" : decodeURIComponent(within)}
       </span>
     );
-  const title =
-    screen === "profile" ? "Profile" : (SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found");
+  const title = PERSONAL[screen] ?? SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found";
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
   const back = screen === "records" ? `${search ? `${search}&` : "?"}at=${rest}` : search;
   const name =
@@ -299,6 +303,8 @@ function Breadcrumbs() {
           ? "Dialects"
           : rest === "people"
             ? "People and teams"
+          : rest === "ownership"
+            ? "Ownership"
             : rest === "registries"
               ? "Schema registries"
               : "Clusters"

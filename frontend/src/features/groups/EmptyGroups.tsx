@@ -13,13 +13,24 @@ interface Props {
   span: Span;
   counts: Record<string, number>;
   onWiden: () => void;
+  /** Ends the filter by owner, if there is one. */
+  onAnyOwner?: (() => void) | undefined;
 }
 
 /** The notice of a tab without groups in the chosen time. */
-export function EmptyGroups({ status, span, counts, onWiden }: Props) {
+export function EmptyGroups({ status, span, counts, onWiden, onAnyOwner }: Props) {
   const widenButton = span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>;
-  const { data: newest } = useNewestDeadLetter(status === "unresolved");
+  const { data: newest } = useNewestDeadLetter(status === "unresolved" && !onAnyOwner);
   const { data: clusters } = useClusters(newest === null);
+  if (onAnyOwner)
+    return (
+      <Notice
+        title={`No ${status} groups of this owner in ${spanWords(span)}`}
+        actions={<Button onClick={onAnyOwner}>Groups of anyone</Button>}
+      >
+        Choose another owner, a longer time, or another tab.
+      </Notice>
+    );
   if (status !== "unresolved")
     return (
       <Notice title={`No ${status} groups in ${spanWords(span)}`} actions={widenButton}>

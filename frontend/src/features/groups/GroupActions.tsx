@@ -7,6 +7,7 @@ import { useKeys } from "../../lib/keys";
 import { workLeft } from "../../lib/work";
 import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
+import { AssignDialog } from "./AssignDialog";
 import { MuteDialog } from "./MuteDialog";
 
 interface Props {
@@ -16,7 +17,7 @@ interface Props {
   onDone?: () => void;
 }
 
-type OpenDialog = "mute" | "resolve" | "reopen";
+type OpenDialog = "mute" | "resolve" | "reopen" | "assign";
 
 /** Buttons to mute, resolve, reopen and assign one or more groups. */
 export function GroupActions({ groups, hasShortcuts, onDone }: Props) {
@@ -68,6 +69,18 @@ export function GroupActions({ groups, hasShortcuts, onDone }: Props) {
       <Button barred={barred} busy={act.isPending} title="Assign to me (a)" onClick={assign}>
         {isMine ? "Unassign" : "Assign to me"}
       </Button>
+      <Button barred={barred} onClick={() => setDialog("assign")}>
+        Assign…
+      </Button>
+      {dialog === "assign" && (
+        <AssignDialog
+          subject={subject}
+          busy={act.isPending}
+          error={act.error?.message ?? null}
+          onClose={close}
+          onAssign={(body) => run({ act: "assign", body })}
+        />
+      )}
       <MuteDialog
         open={dialog === "mute"}
         subject={subject}

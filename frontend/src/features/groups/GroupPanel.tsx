@@ -6,6 +6,7 @@ import { inSpan, type Span } from "../../lib/span";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
+import { OwnerLabel } from "../../ui/OwnerLabel";
 import { RefreshError } from "../../ui/RefreshError";
 import { Chip, SkeletonRows, Panel } from "../../ui/Panel";
 import { BulkFixButton } from "../disposals/BulkFixButton";
@@ -17,6 +18,7 @@ import { CommonValues } from "./CommonValues";
 import { GroupActions } from "./GroupActions";
 import { GroupFingerprints } from "./GroupFingerprints";
 import { GroupHistory } from "./GroupHistory";
+import { GroupIssues } from "./GroupIssues";
 import styles from "./Groups.module.css";
 import { GroupWork } from "./GroupWork";
 import { GroupStateChip } from "./GroupStateChip";
@@ -57,6 +59,7 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
           <span className="mono t2">{[group.origin, group.message].filter(Boolean).join(" · ")}</span>
           <GroupStateChip state={group.state} />
           {group.all_closed && group.state !== "resolved" && <Chip tone="passed">✓ All passed</Chip>}
+          {(group.team ?? group.owner) && <OwnerLabel owner={group.owner} team={group.team} />}
           {group.mute && <span className="s t3 nw">{muteLabel(group.mute, zone, now)}</span>}
         </span>
       }
@@ -86,7 +89,10 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
           <RetentionLine group={group.id} />
         </div>
         <CommonValues group={group} span={span} />
-        <GroupHistory group={group} />
+        <div>
+          <GroupIssues key={group.id} group={group} />
+          <GroupHistory group={group} />
+        </div>
       </div>
     </Panel>
   );

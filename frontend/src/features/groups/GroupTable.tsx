@@ -6,7 +6,8 @@ import { stageColours } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
 import { Sparkline } from "../../ui/charts";
 import { LinkButton } from "../../ui/controls";
-import { Avatar, Chip, join } from "../../ui/Panel";
+import { OwnerLabel } from "../../ui/OwnerLabel";
+import { Chip, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 import styles from "./Groups.module.css";
 import { GroupStateChip } from "./GroupStateChip";
@@ -130,14 +131,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
                   {ago(group.last_seen, now)}
                 </td>
                 <td className={styles.optional}>
-                  {group.owner ? (
-                    <span className="row s" style={{ gap: 6 }}>
-                      <Avatar name={group.owner} />
-                      {group.owner}
-                    </span>
-                  ) : (
-                    <span className="s t3">none</span>
-                  )}
+                  <OwnerLabel owner={group.owner} team={group.team} />
                 </td>
               </tr>
             ))}

@@ -3,6 +3,7 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { Route, Routes, useLocation } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Tracker } from "../../api/ownership";
 import type { Fingerprint, GroupDetail } from "../../api/types";
 import { enter, inApp, settle, until } from "../../testing";
 import { Groups } from "./Groups";
@@ -27,6 +28,9 @@ let requests: { path: string; body: unknown }[];
 let respond: (path: string) => ResponseBody;
 let split: boolean;
 let work: GroupDetail["work"];
+let detail: Partial<GroupDetail>;
+let trackers: Tracker[];
+let lists: string[];
 
 function group(id: number, prints: number): GroupDetail {
   const fingerprints = Array.from(
@@ -64,6 +68,8 @@ function group(id: number, prints: number): GroupDetail {
     first_seen: "2026-11-21T03:04:12Z",
     last_seen: "2026-11-21T03:04:12Z",
     owner: null,
+    team: null,
+    issues: [],
     connectors: [],
     topics: [],
     sparkline: { from: "2026-11-21T03:00:00Z", bucket_ms: 3_600_000, points: [2] },
@@ -72,6 +78,7 @@ function group(id: number, prints: number): GroupDetail {
     fingerprints,
     regroupings: [],
     activity: [],
+    ...detail,
   };
 }
 
@@ -79,6 +86,9 @@ function defaultResponse(path: string): ResponseBody {
   if (path.endsWith("/split")) return ((split = true), DONE);
   if (path.endsWith("/common")) return { traits: [], here: 1, elsewhere: 1, partial: false };
   if (path.endsWith("/retention")) return "broken";
+  if (path.endsWith("/assignees")) return { teams: ["quakes"], people: ["ada", "eve"] };
+  if (path.endsWith("/issue-trackers")) return { results: trackers };
+  if (path.endsWith("/issues/create")) return "broken";
   const id = /groups\/(\d+)$/.exec(path)?.[1];
   if (id) return group(Number(id), split ? 1 : 2);
   return {
@@ -95,12 +105,14 @@ function defaultResponse(path: string): ResponseBody {
 
 beforeEach(() => {
   [requests, respond, split] = [[], defaultResponse, false];
+  [detail, trackers, lists] = [{}, [], []];
   work = { open: 2, replaying: 0, passed: 0, set_aside: 0 };
   vi.stubGlobal(
     "fetch",
     vi.fn((url: string, options: RequestInit) => {
-      const path = new URL(url, "http://here").pathname;
-      if (options.method !== "GET") requests.push({ path, body: JSON.parse(options.body as string) });
+      const { pathname: path, searchParams } = new URL(url, "http://here");
+      if (path.endsWith("/groups")) lists.push(searchParams.get("owner") ?? "");
+      if (options.method !== "GET") requests.push({ path, body: JSON.parse((options.body as string) ?? "null") });
       const body = respond(path);
       if (body === "never") return new Promise(() => undefined);
       return Promise.resolve(
@@ -256,4 +268,131 @@ it("a group whose records all passed offers to be resolved", async () => {
   expect([...panel()!.querySelectorAll("button")].some((one) => one.textContent?.startsWith("Replay"))).toBe(false);
   await click("Resolve…");
   expect(document.querySelector("[role=dialog]")?.textContent).toContain("Resolve this group");
+});
+
+async function fill(field: HTMLInputElement, value: string): Promise<void> {
+  await act(() => {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(field, value);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+async function pressIn(field: Element, ...keys: string[]): Promise<void> {
+  for (const key of keys)
+    await act(() => field.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })));
+  await settle();
+}
+
+const dialog = () => document.querySelector("[role=dialog]");
+const options = () => [...document.querySelectorAll("[role=option]")].map((one) => one.textContent);
+const link = (text: string) => [...panel()!.querySelectorAll("a")].find((one) => one.textContent?.startsWith(text));
+
+it("a group is assigned to a team or a person by the keyboard; nobody comes first", async () => {
+  await show("/groups/1");
+  await click("Assign…");
+  await until(() => options().length > 1);
+  expect(options()).toEqual(["Nobody", "Team quakes", "ada", "eve"]);
+  const search = dialog()!.querySelector<HTMLInputElement>("[role=combobox]")!;
+  await pressIn(search, "ArrowDown", "ArrowDown", "ArrowUp", "Enter");
+  await until(() => requests.length);
+  expect(requests[0]).toEqual({
+    path: "/api/v1/groups/assign",
+    body: { groups: [1], username: null, team: "quakes" },
+  });
+  await click("Assign…");
+  const again = dialog()!.querySelector<HTMLInputElement>("[role=combobox]")!;
+  await fill(again, "AD");
+  expect(options()).toEqual(["ada"]);
+  await pressIn(again, "Enter");
+  await until(() => requests.length > 1);
+  expect(requests[1]!.body).toEqual({ groups: [1], username: "ada", team: null });
+});
+
+it("the owner filter is kept in the address and sent with each list", async () => {
+  detail = { team: "quakes" };
+  await show("/groups/1?status=new");
+  expect(document.querySelector("[data-testid=group]")?.textContent).toContain("Team quakes");
+  const filter = document.querySelector<HTMLSelectElement>("select[aria-label=Owner]")!;
+  expect([...filter.options].map((one) => one.value)).toEqual(["", "me", "none", "team:quakes"]);
+  lists = [];
+  await act(() => {
+    filter.value = "team:quakes";
+    filter.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await settle();
+  expect(address()).toContain("owner=team%3Aquakes");
+  expect(new Set(lists)).toEqual(new Set(["team:quakes"]));
+});
+
+const JIRA: Tracker = {
+  id: 3,
+  name: "Jira",
+  template: "https://issues.example.org/new?title={title}&body={link}",
+  channel: 5,
+  channel_name: "jira hook",
+};
+
+it("a tracker's form opens filled in a new tab, and the address is asked for", async () => {
+  trackers = [JIRA];
+  await show("/groups/1");
+  await until(() => link("New issue in Jira"));
+  const form = link("New issue in Jira")!;
+  expect([form.target, form.rel]).toEqual(["_blank", "noopener noreferrer"]);
+  expect(new URL(form.href).searchParams.get("title")).toBe("group 1");
+  expect(new URL(form.href).searchParams.get("body")).toBe(`${location.origin}/groups/1`);
+  form.addEventListener("click", (event) => event.preventDefault());
+  await act(() => form.click());
+  await settle();
+  const [url] = [...dialog()!.querySelectorAll("input")];
+  await fill(url!, "javascript:alert(1)");
+  await click("Link", dialog()!);
+  expect(requests).toEqual([]);
+  await fill(url!, "https://issues.example.org/browse/OPS-31");
+  await click("Link", dialog()!);
+  await until(() => requests.length);
+  expect(requests[0]).toEqual({
+    path: "/api/v1/groups/1/issues",
+    body: { name: "OPS-31", url: "https://issues.example.org/browse/OPS-31" },
+  });
+});
+
+it("linked issues are links to pages only, and can be removed", async () => {
+  const at = "2026-11-21T03:04:12Z";
+  detail = {
+    issues: [
+      { id: 4, name: "OPS-31", url: "https://issues.example.org/OPS-31", actor: "eve", at },
+      { id: 5, name: "bad", url: "javascript:alert(1)", actor: "eve", at },
+    ],
+  };
+  await show("/groups/1");
+  expect(link("OPS-31")?.href).toBe("https://issues.example.org/OPS-31");
+  expect(link("bad")).toBeUndefined();
+  await click("Remove the link to OPS-31");
+  await until(() => requests.length);
+  expect(requests[0]!.path).toBe("/api/v1/groups/1/issues/4");
+});
+
+it("a tracker with a webhook creates the issue, and a failure is shown", async () => {
+  trackers = [JIRA];
+  await show("/groups/1");
+  await until(() => link("New issue in Jira"));
+  await click("Create in Jira");
+  await until(() => panel()?.textContent?.includes("It broke."));
+  expect(requests[0]).toEqual({ path: "/api/v1/groups/1/issues/create", body: { tracker: 3 } });
+});
+
+it("a note suggests people after @, and mentions are bold text", async () => {
+  detail = {
+    activity: [{ at: "2026-11-21T03:04:12Z", actor: "ada", kind: "note", text: "@eve: <i>look</i>" }],
+  };
+  await show("/groups/1");
+  expect([...panel()!.querySelectorAll("b")].some((one) => one.textContent === "@eve")).toBe(true);
+  expect(panel()!.querySelector("i")?.textContent).not.toBe("look");
+  const field = panel()!.querySelector<HTMLTextAreaElement>("textarea")!;
+  await enter(field, "please @a");
+  await until(() => options().length);
+  expect(options()).toEqual(["ada"]);
+  await pressIn(field, "Enter");
+  expect(field.value).toBe("please @ada ");
+  expect(options()).toEqual([]);
 });

@@ -21,6 +21,7 @@ import { GroupBulkActions } from "./GroupBulkActions";
 import { GroupPanel } from "./GroupPanel";
 import { GroupSearch } from "./GroupSearch";
 import { GroupTable } from "./GroupTable";
+import { OwnerFilter } from "./OwnerFilter";
 import { UndoRegroupingButton, regroupingLabel } from "./Regroupings";
 
 const TABS = ["unresolved", "new", "regressed", "escalating", "muted", "resolved"];
@@ -42,12 +43,14 @@ export function Groups() {
   const span = readSpan(params);
   const sort = SORTS.find((option) => option.value === params.get("sort")) ?? SORTS[0]!;
   const search = params.get("q") ?? "";
+  const owner = params.get("owner") ?? "";
   const query = new URLSearchParams({
     status,
     sort: sort.value,
     from: span.from,
     to: span.to,
     ...(search ? { q: search } : {}),
+    ...(owner ? { owner } : {}),
   }).toString();
   const list = useGroups(query);
   // A search may read records, so it is repeated seldom.
@@ -113,6 +116,7 @@ export function Groups() {
             : " "
         }
       >
+        <OwnerFilter value={owner} onChange={(next) => setParam("owner", next)} />
         <TimeRangeControl span={span} onWiden={widenSpan} />
         <MenuButton
           label={`Sort: ${sort.label} ▾`}
@@ -172,7 +176,13 @@ export function Groups() {
           <LoadError title="The groups could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {first && groups.length === 0 && (
-          <EmptyGroups status={status} span={span} counts={counts} onWiden={widenSpan} />
+          <EmptyGroups
+            status={status}
+            span={span}
+            counts={counts}
+            onWiden={widenSpan}
+            onAnyOwner={owner ? () => setParam("owner", "") : undefined}
+          />
         )}
         {groups.length > 0 && (
           <GroupTable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
@@ -13,6 +14,7 @@ from dlqadmin.deadletters.groups.mentions import names_in
 from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity
 from tests.dlqadmin.conftest import member, person, signed_in, team
 from tests.dlqadmin.deadletters.letters import ALL, NST, index, index_one, letter
+from tests.dlqadmin.notifications.test_emails import MailServer, mail_server  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1"
@@ -190,3 +192,23 @@ def test_people_of_a_team_may_assign_to_their_own_people_and_teams() -> None:
     assert sam.get(f"{API}/assignees").json() == {"people": ["sam", "sid"], "teams": ["quakes"]}
     vera = signed_in(person("vera", "viewer"))
     assert vera.get(f"{API}/assignees").json()["teams"] == ["quakes", "stations"]
+
+
+def test_a_mentioned_person_gets_an_email(
+    as_operator: APIClient,
+    mail_server: MailServer,  # noqa: F811 (the fixture)
+    django_capture_on_commit_callbacks: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(current_app.conf, "task_always_eager", True)
+    group, vera = group_of(), person("vera", "viewer")
+    User.objects.filter(pk=vera.pk).update(email="vera@example.com")
+    person("sid", "viewer")  # has no address
+    for reply in ("250 OK", "554 no"):
+        mail_server.reply = reply
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = as_operator.post(f"{API}/groups/{group.pk}/notes", {"text": "@vera and @sid: look"}, "json")
+        assert answer.status_code == 200
+    [(people, mail)] = mail_server.mails
+    assert (people, mail["Subject"]) == (["vera@example.com"], f"operator-1 mentioned you: {group.title}")
+    assert f"http://testserver/groups/{group.pk}" in str(mail.get_payload())
