@@ -9,7 +9,7 @@ from urllib.parse import quote
 from dlqadmin.audit.models import AuditEntry
 
 # The types of objects whose names are a letter and their id, such as R-12.
-NUMBERED = {"replay": "/replays/{}", "bulk fix": "/bulk-fixes/{}", "export": "/exports"}
+NUMBERED = {"replay": "/replays/{}", "bulk fix": "/bulk-fixes/{}", "export": "/exports", "erasure": "/settings/erase"}
 _NUMBERED_NAME = re.compile(r"[A-Z]-(\d{1,19})", re.ASCII)
 _ID = re.compile(r"\d{1,19}", re.ASCII)
 _TASK = re.compile(r"-\d+$", re.ASCII)

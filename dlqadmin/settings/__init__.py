@@ -113,6 +113,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",  # the files of Swagger UI, so that no other host is asked for them
     "dlqadmin.clusters",
     "dlqadmin.overview",
+    "dlqadmin.erasures",
     "dlqadmin.replays",
     "dlqadmin.metrics",
     "dlqadmin.connectors",

@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
+from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import BulkFix, Fix, Rehearsal
 from dlqadmin.replays.rehearsals import corrected_source_records, inputs, rehearsed_puts, sandboxed_run
@@ -47,8 +49,12 @@ def perform(pk: int, limits: sandboxed_run.RunLimits = sandboxed_run.RunLimits()
         rows = [corrected_source_records.rehearse(rehearsal, limits)] if of_source else _rehearse(rehearsal, limits)
     except CannotRehearse as reason:
         rows, rehearsal.trouble = [], str(reason)
-    rehearsal.result, rehearsal.done_at = storable(msgspec.to_builtins(rows)), timezone.now()
-    rehearsal.save(update_fields=["result", "trouble", "done_at"])
+    with transaction.atomic():
+        ids = {row.dead_letter.id for row in rows}
+        if erased_records.lock_unerased(ids) != ids:
+            rows, rehearsal.trouble = [], "The content of a record was erased."
+        rehearsal.result, rehearsal.done_at = storable(msgspec.to_builtins(rows)), timezone.now()
+        rehearsal.save(update_fields=["result", "trouble", "done_at"])
 
 
 def _rehearse(rehearsal: Rehearsal, limits: sandboxed_run.RunLimits) -> list[RehearsedDocument]:
