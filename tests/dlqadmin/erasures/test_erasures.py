@@ -178,7 +178,7 @@ def test_the_numbers_and_the_names_of_headers_stay(as_admin: APIClient, indexed:
     groups = get(as_admin, "groups", **ALL)["results"]
     erase(as_admin)
     assert list(CountHour.objects.order_by("pk").values()) == before
-    assert get(as_admin, "groups", **ALL)["results"][0]["count"] == groups[0]["count"] == 4
+    assert get(as_admin, "groups", **ALL)["results"][0]["events"] == groups[0]["events"] == 4
     assert len(get(as_admin, "dead-letters", **ALL)["results"]) == 4
     shown = get(as_admin, f"dead-letters/{indexed[0]}", **ALL)
     assert shown["erased"] == {"at": shown["erased"]["at"], "erasure": f"X-{Erasure.objects.get().pk}"}
