@@ -38,8 +38,10 @@ STAYS: dict[str, tuple[str, str]] = {
     ),
 }
 NOTES = (
-    "Files that people downloaded, backups of the database, copies of the audit trail and messages to webhooks, mail "
-    "and other services are outside the dashboard. Erase the content there too.",
+    (
+        "Files that people downloaded, backups of the database, copies of the audit trail and messages to webhooks, "
+        "mail and other services are outside the dashboard. Erase the content there too."
+    ),
     "PostgreSQL overwrites erased rows when it next vacuums their tables, and its log files when it recycles them.",
     "Replays to other systems, and the targets of connectors, are not changed.",
 )

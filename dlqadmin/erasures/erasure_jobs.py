@@ -184,6 +184,4 @@ def _give_up(erasure: Erasure, why: str, now: datetime) -> None:
     record(erasure.actor or erasure.actor_name, "gave up", "erasure", str(erasure), detail)
 
 
-ERASURES = JobKind(
-    Erasure, unfinished=Q(state=ErasureState.RUNNING), lease=LEASE, give_up=_give_up, related=("actor",)
-)
+ERASURES = JobKind(Erasure, unfinished=Q(state=ErasureState.RUNNING), lease=LEASE, give_up=_give_up, related=("actor",))

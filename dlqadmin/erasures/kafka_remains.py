@@ -90,9 +90,7 @@ def _copies(erasure: Erasure) -> Iterator[StoredCopy]:
         own = TimedCoordinates(row.topic, row.partition, row.offset, row.failed_at)
         yield StoredCopy(row.dead_letter, "dead_letter", cluster, own)
         if row.origin_topic and row.origin_partition is not None and row.origin_offset is not None:
-            origin = TimedCoordinates(
-                row.origin_topic, row.origin_partition, row.origin_offset, row.origin_timestamp
-            )
+            origin = TimedCoordinates(row.origin_topic, row.origin_partition, row.origin_offset, row.origin_timestamp)
             yield StoredCopy(row.dead_letter, "origin", cluster, origin)
     yield from _sent(letters)
 

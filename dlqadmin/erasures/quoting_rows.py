@@ -30,8 +30,11 @@ def find(keys: set[bytes], fingerprints: Iterable[int]) -> dict[str, list[str]]:
     - With many keys, or none: the rows with any filter by content. Programs and notes are then left out.
     """
     texts = sorted({text for key in keys if (text := key_text(key)) is not None and not text.startswith("0x")})
-    quotes: Quotes = (lambda text: any(one in text for one in texts)) if 0 < len(texts) <= MAX_KEYS else (lambda _: True)
     exact = texts if len(texts) <= MAX_KEYS else []
+
+    def quotes(text: str) -> bool:
+        return not exact or any(one in text for one in exact)
+
     found = {
         "audit_entries": _audit_entries(quotes),
         "selections": _selections(quotes),

@@ -24,6 +24,7 @@ SCREENS = {
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
+    "erase": "/settings/erase",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",

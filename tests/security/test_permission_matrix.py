@@ -43,6 +43,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
         (
             *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
             *("registries_change", "registries_remove"),
+            *("erasures_list", "erasures_create", "erasures_preview", "erasures_retrieve", "erasures_receipt"),
             *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
         ),
         frozenset(("admin",)),

@@ -46,10 +46,11 @@ def withhold(batch: Sequence[ParsedMessage]) -> list[ParsedMessage]:
     if not wanted:
         return list(batch)
     keys = digests.keys()  # an older key of the audit trail made the digests of older erasures
-    return [
-        without_content(item) if item.key is not None and any(_digest(key, item.key) in wanted for key in keys) else item
-        for item in batch
-    ]
+
+    def is_erased(item: ParsedMessage) -> bool:
+        return item.key is not None and any(_digest(key, item.key) in wanted for key in keys)
+
+    return [without_content(item) if is_erased(item) else item for item in batch]
 
 
 def lock_unerased(dead_letters: Iterable[int]) -> set[int]:

@@ -39,7 +39,9 @@ class Original(models.TextChoices):
     ERASED = "erased"
 
 
-LOST = frozenset({Original.EXPIRED, Original.UNKNOWN, Original.FORBIDDEN, Original.ERASED})  # the bytes are not available
+LOST = frozenset(
+    {Original.EXPIRED, Original.UNKNOWN, Original.FORBIDDEN, Original.ERASED}
+)  # the bytes are not available
 
 
 class ReplayState(models.TextChoices):

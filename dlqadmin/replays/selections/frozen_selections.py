@@ -75,7 +75,7 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
 
 
 class PresentLetters(msgspec.Struct, frozen=True):
-    """The dead letters that a list shows now, ascending, and the filters and the watermark with which they were read."""
+    """The dead letters that a list shows now, ascending, with its filters and the watermark."""
 
     filters: Filters
     ids: list[int]

@@ -63,9 +63,15 @@ export type components = {
             reason: string;
             plan_digest: string;
         };
-        /** @description The new owner of a group; null for nobody. */
+        /** @description The names of people and teams to whom groups can be assigned. */
+        Assignees: {
+            people: string[];
+            teams: string[];
+        };
+        /** @description The new owner of a group: a user or a team. Both null: nobody. */
         AssignmentBodyRequest: {
-            username: string | null;
+            username?: string | null;
+            team?: string | null;
         };
         /**
          * @description One attempt at the record, as far as the dead letter tells it.
@@ -743,6 +749,7 @@ export type components = {
         /**
          * @description All that is known of a dead letter.
          *
+         *         - `erased`: when an administrator had its content erased; null if it was not erased.
          *         - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
          *         - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
          *         - `attempts`: the chain of attempts in several topics. Empty if the dead letter tells of none.
@@ -784,8 +791,9 @@ export type components = {
             attempt: number | null;
             attempts: components["schemas"]["AttemptDocument"][];
             /** @enum {string} */
-            original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
+            original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden" | "erased";
             not_allowed: string | null;
+            erased: components["schemas"]["ErasedDocument"] | null;
             has_record: boolean;
             source: components["schemas"]["SourceDocument"] | null;
             dialect: components["schemas"]["DialectDocument"];
@@ -1136,6 +1144,126 @@ export type components = {
             connector: string;
             task: number;
         };
+        /** @description The dead letters to erase: all with one key, or all that a list shows. Set exactly one of the first three. */
+        ErasedBodyRequest: {
+            /** @description The exact key, as UTF-8 text. */
+            key_text?: string;
+            /** @description The exact bytes of the key, as base64. */
+            key_base64?: string;
+            /** @description The parameters of `GET /dead-letters`: the part after the question mark. */
+            filter?: string;
+            /**
+             * @description With `filter`: also all other dead letters with the keys of the records found.
+             * @default false
+             */
+            include_origin_key: boolean;
+            /**
+             * @description With a key: index its future dead letters without their content.
+             * @default false
+             */
+            future: boolean;
+        };
+        /** @description The erasure of a dead letter's content. `erasure` is null if an erased key made the indexer leave it out. */
+        ErasedDocument: {
+            /** Format: date-time */
+            at: string;
+            erasure: string | null;
+        };
+        /** @description A kind of content, and how much of it was erased. */
+        ErasedKind: {
+            kind: string;
+            label: string;
+            count: number;
+        };
+        /** @description A topic that still has copies, with its retention. A negative limit means no limit. */
+        ErasedTopicDocument: {
+            topic: string;
+            cleanup_policy: string[];
+            retention_ms: number;
+            retention_bytes: number;
+            advice: string;
+        };
+        /** @description An erasure: the dead letters, the reason, and the number of dead letters that the preview counted. */
+        ErasureBodyRequest: {
+            /** @description The exact key, as UTF-8 text. */
+            key_text?: string;
+            /** @description The exact bytes of the key, as base64. */
+            key_base64?: string;
+            /** @description The parameters of `GET /dead-letters`: the part after the question mark. */
+            filter?: string;
+            /**
+             * @description With `filter`: also all other dead letters with the keys of the records found.
+             * @default false
+             */
+            include_origin_key: boolean;
+            /**
+             * @description With a key: index its future dead letters without their content.
+             * @default false
+             */
+            future: boolean;
+            reason: string;
+            /** @description The number of dead letters that the preview counted. Another number is refused. */
+            confirm_count: number;
+        };
+        /**
+         * @description An erasure and its progress.
+         *
+         *         `done` of `count` records were handled. `trouble` is why it waits, or why the rest was given up.
+         */
+        ErasureDocument: {
+            id: number;
+            name: string;
+            /** @enum {string} */
+            state: "running" | "done" | "failed";
+            by: string;
+            reason: string;
+            title: string;
+            key_digest: string;
+            future: boolean;
+            count: number;
+            done: number;
+            /** Format: date-time */
+            created_at: string;
+            done_at: string | null;
+            trouble: string;
+            erased: components["schemas"]["ErasedKind"][];
+            kept: components["schemas"]["QuotingRows"][];
+        };
+        /** @description Erasures, newest first. */
+        ErasurePage: {
+            results: components["schemas"]["ErasureDocument"][];
+            next: string | null;
+        };
+        /**
+         * @description What an erasure would erase now.
+         *
+         *         - `count`: dead letters to erase. `erased_before`: those of the choice that were erased before.
+         *         - `running_replays`: replays that have not ended and have some of the records. An erasure is refused until they end.
+         */
+        ErasurePreview: {
+            count: number;
+            erased_before: number;
+            title: string;
+            drafts: number;
+            replaced_drafts: number;
+            item_payloads: number;
+            exports: number;
+            bulk_fix_reasons: number;
+            rehearsals: number;
+            running_replays: string[];
+        };
+        /**
+         * @description Who erased what, when and why, what was not erased, and what Kafka may still have.
+         *
+         *         `records_digest` is the SHA-256 of the dead letters' ids, ascending, each as eight big-endian bytes.
+         */
+        ErasureReceipt: {
+            erasure: components["schemas"]["ErasureDocument"];
+            cluster: string;
+            records_digest: string;
+            kafka: components["schemas"]["RemainsDocument"];
+            notes: string[];
+        };
         /**
          * @description The distance of a task from failing because of errors (KIP-298, "Task Tolerance Limits").
          *
@@ -1433,7 +1561,7 @@ export type components = {
          */
         FixDocument: {
             original: components["schemas"]["MessageDocument"] | null;
-            not_replayable: ("expired" | "forbidden" | "unknown") | null;
+            not_replayable: ("erased" | "expired" | "forbidden" | "unknown") | null;
             stripped: string[];
             draft: components["schemas"]["DraftDocument"] | null;
             others: components["schemas"]["OtherDraft"][];
@@ -1503,7 +1631,7 @@ export type components = {
             function: string;
             application: boolean;
         };
-        /** @description A group with its fingerprints and its history. */
+        /** @description A group with its fingerprints, its history, and links to issues. */
         GroupDetail: {
             id: number;
             title: string;
@@ -1526,11 +1654,13 @@ export type components = {
             /** Format: date-time */
             last_seen: string;
             owner: string | null;
+            team: string | null;
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
             work: components["schemas"]["WorkCounts"];
             all_closed: boolean;
+            issues: components["schemas"]["IssueDocument"][];
             fingerprints: components["schemas"]["FingerprintDocument"][];
             regroupings: components["schemas"]["RegroupingDocument"][];
             activity: components["schemas"]["ActivityDocument"][];
@@ -1565,6 +1695,7 @@ export type components = {
             /** Format: date-time */
             last_seen: string;
             owner: string | null;
+            team: string | null;
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
@@ -1657,7 +1788,8 @@ export type components = {
         /** @description Groups, and their new owner. */
         GroupsAssignmentBodyRequest: {
             groups: number[];
-            username: string | null;
+            username?: string | null;
+            team?: string | null;
         };
         /** @description Groups to merge. `into` is the group that stays; the default is the group that was seen first. */
         GroupsMergeBodyRequest: {
@@ -1817,6 +1949,20 @@ export type components = {
             cluster: string;
             alive: boolean | null;
             seen_at: string | null;
+        };
+        /** @description A link to an issue. */
+        IssueBodyRequest: {
+            name: string;
+            url: string;
+        };
+        /** @description A link to an issue in a tracker. */
+        IssueDocument: {
+            id: number;
+            name: string;
+            url: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
         };
         /** @description The number of items in each state. `waiting`: they are sent, and have no outcome yet. */
         ItemCounts: {
@@ -2007,6 +2153,21 @@ export type components = {
             /** @default  */
             reason: string;
         };
+        /** @description A note that mentions the user. */
+        MentionDocument: {
+            group: number;
+            title: string;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            text: string;
+            seen: boolean;
+        };
+        /** @description The newest notes that mention the user, and the number that the user has not seen. */
+        MentionList: {
+            results: components["schemas"]["MentionDocument"][];
+            unseen: number;
+        };
         /** @description A message in exact bytes. */
         MessageDocument: {
             key: components["schemas"]["BytesDocument"];
@@ -2170,6 +2331,37 @@ export type components = {
             at: string;
             history: components["schemas"]["EarlierOutcome"][];
         };
+        /** @description For each rule the number of groups that nobody owns and that it would assign. */
+        OwnershipPreview: {
+            matches: number[];
+        };
+        /** @description A rule: patterns of the topic, the connector and the exception, empty for any, and the owner. */
+        OwnershipRuleBodyRequest: {
+            /** @default  */
+            topic: string;
+            /** @default  */
+            connector: string;
+            /** @default  */
+            exception: string;
+            username?: string | null;
+            team?: string | null;
+        };
+        /** @description A rule about the owners of new groups: patterns, empty for any, and either a user or a team. */
+        OwnershipRuleDocument: {
+            topic: string;
+            connector: string;
+            exception: string;
+            username: string | null;
+            team: string | null;
+        };
+        /** @description All rules in order. The first one that matches counts. */
+        OwnershipRules: {
+            rules: components["schemas"]["OwnershipRuleDocument"][];
+        };
+        /** @description All rules, in order. */
+        OwnershipRulesBodyRequest: {
+            rules: components["schemas"]["OwnershipRuleBodyRequest"][];
+        };
         /** @description The number of records for one partition. Null: the partition follows from the key. */
         PartitionCount: {
             partition: number | null;
@@ -2323,6 +2515,13 @@ export type components = {
             text: string;
             label: string;
         };
+        /** @description Rows that may quote the content and were not changed. The last id is "and more" if there are more than 1000. */
+        QuotingRows: {
+            kind: string;
+            label: string;
+            why: string;
+            ids: string[];
+        };
         /** @description The rate in records per second. 0 means no limit. */
         RateBodyRequest: {
             rate: number;
@@ -2351,6 +2550,11 @@ export type components = {
             reason: string;
             count: number;
             remedy: string;
+        };
+        /** @description A receipt, and the SHA-256 of its bytes: those between `"receipt":` and `,"sha256"`. */
+        ReceiptFile: {
+            receipt: components["schemas"]["ErasureReceipt"];
+            sha256: string;
         };
         /**
          * @description A field that a record's error names, and its bytes [start, end) in the value.
@@ -2526,6 +2730,37 @@ export type components = {
             root_class?: string;
             root_message?: string;
             after?: components["schemas"]["AfterDocument"];
+        };
+        /**
+         * @description A copy of an erased record that Kafka may still have.
+         *
+         *         `cluster` is "" for the own cluster. `until` is the earliest time at which Kafka deletes it.
+         */
+        RemainingRecordDocument: {
+            dead_letter: number;
+            /** @enum {unknown} */
+            role: "dead_letter" | "origin" | "replayed";
+            cluster: string;
+            topic: string;
+            partition: number;
+            offset: number;
+            /** @enum {unknown} */
+            state: "gone" | "kept" | "leaves" | "overdue" | "unknown";
+            until: string | null;
+            reason: ("compaction" | "no_timestamp" | "no_topic" | "not_told" | "retention_bytes") | null;
+        };
+        /**
+         * @description The copies that Kafka may still have. At most 10 000 are listed; `count` is of all.
+         *
+         *         `trouble` says which part of Kafka was not asked.
+         */
+        RemainsDocument: {
+            /** Format: date-time */
+            as_of: string;
+            trouble: string;
+            count: number;
+            records: components["schemas"]["RemainingRecordDocument"][];
+            topics: components["schemas"]["ErasedTopicDocument"][];
         };
         /** @description The selection to replay, and the options. */
         ReplayBodyRequest: {
@@ -3446,6 +3681,21 @@ export type components = {
             at: string;
             reason: string;
         };
+        /** @description An issue tracker: its name, and the address of its form for a new issue. */
+        TrackerBodyRequest: {
+            name: string;
+            template: string;
+        };
+        /** @description An issue tracker. `template` is the address of its form for a new issue. */
+        TrackerDocument: {
+            id: number;
+            name: string;
+            template: string;
+        };
+        /** @description All issue trackers, by name. */
+        TrackerList: {
+            results: components["schemas"]["TrackerDocument"][];
+        };
         /** @description The progress of sealing the audit trail and of sending it to its external target. */
         TrailHealth: {
             unsealed_seconds: number;
@@ -3653,6 +3903,7 @@ export type ApprovalDocument = components['schemas']['ApprovalDocument'];
 export type ApprovalHealth = components['schemas']['ApprovalHealth'];
 export type ApproveBodyRequest = components['schemas']['ApproveBodyRequest'];
 export type AskBodyRequest = components['schemas']['AskBodyRequest'];
+export type Assignees = components['schemas']['Assignees'];
 export type AssignmentBodyRequest = components['schemas']['AssignmentBodyRequest'];
 export type AttemptDocument = components['schemas']['AttemptDocument'];
 export type AttentionItem = components['schemas']['AttentionItem'];
@@ -3740,6 +3991,15 @@ export type EarlierReplay = components['schemas']['EarlierReplay'];
 export type EncodeBodyRequest = components['schemas']['EncodeBodyRequest'];
 export type EncodedDocument = components['schemas']['EncodedDocument'];
 export type EndangeredTask = components['schemas']['EndangeredTask'];
+export type ErasedBodyRequest = components['schemas']['ErasedBodyRequest'];
+export type ErasedDocument = components['schemas']['ErasedDocument'];
+export type ErasedKind = components['schemas']['ErasedKind'];
+export type ErasedTopicDocument = components['schemas']['ErasedTopicDocument'];
+export type ErasureBodyRequest = components['schemas']['ErasureBodyRequest'];
+export type ErasureDocument = components['schemas']['ErasureDocument'];
+export type ErasurePage = components['schemas']['ErasurePage'];
+export type ErasurePreview = components['schemas']['ErasurePreview'];
+export type ErasureReceipt = components['schemas']['ErasureReceipt'];
 export type ErrorBudgetDocument = components['schemas']['ErrorBudgetDocument'];
 export type ErrorLimit = components['schemas']['ErrorLimit'];
 export type ErrorSeries = components['schemas']['ErrorSeries'];
@@ -3799,6 +4059,8 @@ export type IndexHealth = components['schemas']['IndexHealth'];
 export type IndexProgress = components['schemas']['IndexProgress'];
 export type IndexedPartition = components['schemas']['IndexedPartition'];
 export type IndexerHealth = components['schemas']['IndexerHealth'];
+export type IssueBodyRequest = components['schemas']['IssueBodyRequest'];
+export type IssueDocument = components['schemas']['IssueDocument'];
 export type ItemCounts = components['schemas']['ItemCounts'];
 export type ItemDocument = components['schemas']['ItemDocument'];
 export type ItemOfReplay = components['schemas']['ItemOfReplay'];
@@ -3819,6 +4081,8 @@ export type MappingVersionDocument = components['schemas']['MappingVersionDocume
 export type MappingVersions = components['schemas']['MappingVersions'];
 export type MatchTotal = components['schemas']['MatchTotal'];
 export type MaybeWhyBodyRequest = components['schemas']['MaybeWhyBodyRequest'];
+export type MentionDocument = components['schemas']['MentionDocument'];
+export type MentionList = components['schemas']['MentionList'];
 export type MessageDocument = components['schemas']['MessageDocument'];
 export type MuteDocument = components['schemas']['MuteDocument'];
 export type NamedField = components['schemas']['NamedField'];
@@ -3834,6 +4098,11 @@ export type OriginNeighbour = components['schemas']['OriginNeighbour'];
 export type OriginNeighbours = components['schemas']['OriginNeighbours'];
 export type OtherDraft = components['schemas']['OtherDraft'];
 export type OutcomeInGroup = components['schemas']['OutcomeInGroup'];
+export type OwnershipPreview = components['schemas']['OwnershipPreview'];
+export type OwnershipRuleBodyRequest = components['schemas']['OwnershipRuleBodyRequest'];
+export type OwnershipRuleDocument = components['schemas']['OwnershipRuleDocument'];
+export type OwnershipRules = components['schemas']['OwnershipRules'];
+export type OwnershipRulesBodyRequest = components['schemas']['OwnershipRulesBodyRequest'];
 export type PartitionCount = components['schemas']['PartitionCount'];
 export type PasswordBodyRequest = components['schemas']['PasswordBodyRequest'];
 export type PatchedBulkFixNameBodyRequest = components['schemas']['PatchedBulkFixNameBodyRequest'];
@@ -3854,11 +4123,13 @@ export type ProposalDocument = components['schemas']['ProposalDocument'];
 export type QueryAlternative = components['schemas']['QueryAlternative'];
 export type QueryCompletion = components['schemas']['QueryCompletion'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
+export type QuotingRows = components['schemas']['QuotingRows'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];
 export type ReadYaml = components['schemas']['ReadYaml'];
 export type ReadingNote = components['schemas']['ReadingNote'];
 export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];
+export type ReceiptFile = components['schemas']['ReceiptFile'];
 export type RecordField = components['schemas']['RecordField'];
 export type RecordFieldList = components['schemas']['RecordFieldList'];
 export type RedisHealth = components['schemas']['RedisHealth'];
@@ -3872,6 +4143,8 @@ export type RehearsalDocument = components['schemas']['RehearsalDocument'];
 export type RehearsedDocument = components['schemas']['RehearsedDocument'];
 export type RehearsedPutDocument = components['schemas']['RehearsedPutDocument'];
 export type RehearsedStageDocument = components['schemas']['RehearsedStageDocument'];
+export type RemainingRecordDocument = components['schemas']['RemainingRecordDocument'];
+export type RemainsDocument = components['schemas']['RemainsDocument'];
 export type ReplayBodyRequest = components['schemas']['ReplayBodyRequest'];
 export type ReplayCounts = components['schemas']['ReplayCounts'];
 export type ReplayDocument = components['schemas']['ReplayDocument'];
@@ -3945,6 +4218,9 @@ export type TopicRecords = components['schemas']['TopicRecords'];
 export type TopicRow = components['schemas']['TopicRow'];
 export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest'];
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
+export type TrackerBodyRequest = components['schemas']['TrackerBodyRequest'];
+export type TrackerDocument = components['schemas']['TrackerDocument'];
+export type TrackerList = components['schemas']['TrackerList'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
 export type TriedLetter = components['schemas']['TriedLetter'];

@@ -43,6 +43,7 @@ const Clusters = lazy(() => import("../features/settings/Clusters").then((module
 const Registries = lazy(() =>
   import("../features/settings/Registries").then((module) => ({ default: module.Registries })),
 );
+const Erase = lazy(() => import("../features/settings/Erase").then((module) => ({ default: module.Erase })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -127,6 +128,7 @@ function SessionGate() {
           <Route path="/settings/dialects/new" element={<MappingEditor />} />
           <Route path="/settings/dialects/:name" element={<MappingEditor />} />
           <Route path="/settings/registries" element={<Registries />} />
+          <Route path="/settings/erase" element={<Erase />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

@@ -3,13 +3,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
@@ -19,6 +20,7 @@ from dlqadmin.broker.retention import TopicRetention
 from dlqadmin.deadletters.index import decoded_values, reindex, word_index
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.index.message_parser import parse_message
+from dlqadmin.deadletters.index.removal import remove
 from dlqadmin.deadletters.models import (
     CountHour,
     DeadLetter,
@@ -31,6 +33,7 @@ from dlqadmin.deadletters.models import (
     Trace,
 )
 from dlqadmin.erasures import erasure_jobs, receipts, tasks
+from dlqadmin.erasures.chosen_letters import ChosenLetters, choose
 from dlqadmin.erasures.models import Erasure
 from dlqadmin.exports import files
 from dlqadmin.exports.models import Export, ExportState
@@ -46,6 +49,7 @@ from dlqadmin.replays.models import (
     ReplayItem,
     ReplayStatus,
 )
+from dlqadmin.rest.idempotency import RequestKey
 from engine.schemas.decoding import Decoding
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
@@ -169,7 +173,7 @@ def test_the_content_of_other_records_stays(as_admin: APIClient, indexed: list[i
     erase(as_admin)
     assert DeadLetter.objects.values().get(pk=indexed[1]) == before
     row = DeadLetter.objects.select_related("body", "trace").get(pk=indexed[1])
-    assert (bytes(row.body.key), row.trace is not None) == (b"person-2", True)
+    assert (bytes(row.body.key or b""), row.trace is not None) == (b"person-2", True)
     assert Trace.objects.count() == 1
 
 
@@ -223,8 +227,9 @@ def test_a_second_erasure_finds_nothing_left(as_admin: APIClient, indexed: list[
 
 def test_the_same_request_is_one_erasure(as_admin: APIClient, indexed: list[int]) -> None:
     body = {"key_text": KEY, "confirm_count": 2, "reason": "asked"}
-    first = post(as_admin, "erasures", body, **{"Idempotency-Key": "one"})
-    again = post(as_admin, "erasures", body, expect=200, **{"Idempotency-Key": "one"})
+    header: dict[str, Any] = {"Idempotency-Key": "one"}
+    first = post(as_admin, "erasures", body, **header)
+    again = post(as_admin, "erasures", body, expect=200, **header)
     assert (first["id"], Erasure.objects.count()) == (again["id"], 1)
     stored = Erasure.objects.get().request_digest
     assert stored != hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -255,9 +260,6 @@ def test_a_replay_that_began_to_send_meanwhile_makes_the_erasure_wait(
 
 def stored(client: APIClient, *ids: int) -> Erasure:
     """An erasure that no worker has begun."""
-    from dlqadmin.erasures.chosen_letters import ChosenLetters
-    from dlqadmin.rest.idempotency import RequestKey
-
     chosen = ChosenLetters(sorted(ids), 0, "records", 10**9)
     wanted = erasure_jobs.ErasureRequest("asked", len(ids), False)
     return erasure_jobs.create(chosen, wanted, User.objects.get(username="admin-1"), RequestKey(), timezone.now())
@@ -320,8 +322,6 @@ def test_reading_the_topic_again_does_not_bring_the_content_back(as_admin: APICl
 def test_a_record_whose_row_retention_deleted_does_not_come_back_either(
     as_admin: APIClient, indexed: list[int]
 ) -> None:
-    from dlqadmin.deadletters.index.removal import remove
-
     erase(as_admin)
     remove([indexed[0]])
     assert index([quoting(0, KEY)]) == 0
@@ -331,8 +331,6 @@ def test_a_record_whose_row_retention_deleted_does_not_come_back_either(
 def test_new_letters_cost_no_query_for_erased_records(
     as_admin: APIClient, indexed: list[int], django_assert_num_queries: Any
 ) -> None:
-    from django.test.utils import CaptureQueriesContext
-
     erase(as_admin)
     with CaptureQueriesContext(connection) as asked:
         index([quoting(4, "person-4")])
@@ -381,9 +379,6 @@ def test_future_letters_of_the_key_are_indexed_without_content(as_admin: APIClie
 def test_letters_of_the_key_that_came_while_the_erasure_was_made_are_erased_too(
     as_admin: APIClient, indexed: list[int]
 ) -> None:
-    from dlqadmin.erasures.chosen_letters import choose
-    from dlqadmin.rest.idempotency import RequestKey
-
     admin = User.objects.get(username="admin-1")
     chosen = choose({"key": KEY.encode()}, admin)
     index([quoting(4, KEY), quoting(5, "person-5")])  # before the rule is stored
@@ -423,14 +418,10 @@ def test_an_export_that_is_being_written_is_cancelled_and_others_stay(as_admin: 
     assert states == {running.pk: "cancelled", other.pk: "done", waiting.pk: "queued"}
 
 
-def test_the_receipt_names_what_kafka_may_still_have(
-    as_admin: APIClient, indexed: list[int], operator: User
-) -> None:
+def test_the_receipt_names_what_kafka_may_still_have(as_admin: APIClient, indexed: list[int], operator: User) -> None:
     replay = plan(operator)
     item = replay.items.get(dead_letter=indexed[0])
-    ReplayItem.objects.filter(pk=item.pk).update(
-        state=ItemState.PASSED, sent_partition=0, sent_offset=70, sent_at=NOW
-    )
+    ReplayItem.objects.filter(pk=item.pk).update(state=ItemState.PASSED, sent_partition=0, sent_offset=70, sent_at=NOW)
     Replay.objects.filter(pk=replay.pk).update(status=ReplayStatus.DONE)
     erase(as_admin)
     made = receipts.receipt(Erasure.objects.get(), NOW, Broker())
@@ -464,7 +455,7 @@ class Broker:
         return {place: 1 if place[0].endswith("dlq") else 0 for place in partitions}
 
     def ends(self, partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
-        return {place: 48_001 for place in partitions}
+        return dict.fromkeys(partitions, 48001)
 
 
 def test_the_receipt_is_a_file_and_its_download_is_audited(as_admin: APIClient, indexed: list[int]) -> None:
@@ -488,5 +479,3 @@ def test_only_administrators_may_erase(as_operator: APIClient, indexed: list[int
         post(as_operator, path, {"key_text": KEY}, expect=403)
     assert as_operator.get("/api/v1/erasures").status_code == 403
     assert person("root-2", None).is_superuser is False
-
-
