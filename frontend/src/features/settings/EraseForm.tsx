@@ -15,10 +15,10 @@ const WAYS = [
   { value: "filter", label: "Query" },
 ] as const;
 const LABELS: Record<Way, { label: string; description: string }> = {
-  text: { label: "Key", description: "The exact key of the records, as text." },
-  base64: { label: "Key as base64", description: "The exact bytes of the key." },
+  text: { label: "Exact key", description: "The key of the records, as text." },
+  base64: { label: "Exact bytes of the key", description: "The key of the records, as base64." },
   filter: {
-    label: "Query",
+    label: "Query or address",
     description: "A query as on the records screen, or its address after the question mark. Without a time: 7 days.",
   },
 };
