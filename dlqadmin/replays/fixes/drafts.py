@@ -83,7 +83,7 @@ def _save(row: DeadLetter, author: User, edit: DraftChange, base: datetime | Non
     now = now.replace(microsecond=now.microsecond // 1000 * 1000)  # the API shows milliseconds
     with transaction.atomic():
         if row.pk not in erased_records.lock_unerased([row.pk]):
-            raise StateConflict("The content of this record was erased, so the record can't be edited.")
+            raise StateConflict("The record was deleted, or its content was erased. Reload the page.")
         kept = Fix.objects.select_for_update().filter(dead_letter=row, author=author).first()
         if (kept and iso(kept.updated_at)) != (base and iso(base)):
             how = f"changed at {iso(kept.updated_at)}" if kept else "discarded"

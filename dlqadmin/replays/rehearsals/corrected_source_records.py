@@ -189,7 +189,7 @@ def _keep(rehearsal: Rehearsal, row: DeadLetter, message: Outgoing) -> None:
     }  # fmt: skip
     with transaction.atomic():
         if row.pk not in erased_records.lock_unerased([row.pk]):
-            raise CannotRehearse("The content of this record was erased meanwhile.")
+            raise CannotRehearse("The record was deleted, or its content was erased.")
         draft, _ = Fix.objects.update_or_create(
             dead_letter=row, author=author, defaults=values, create_defaults={**values, "created_at": now}
         )

@@ -37,7 +37,9 @@ from dlqadmin.erasures.chosen_letters import ChosenLetters, choose
 from dlqadmin.erasures.models import Erasure
 from dlqadmin.exports import files
 from dlqadmin.exports.models import Export, ExportState
+from dlqadmin.replays.fixes import draft_storage
 from dlqadmin.replays.items import item_states
+from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import (
     BulkFix,
     Fix,
@@ -49,6 +51,7 @@ from dlqadmin.replays.models import (
     ReplayItem,
     ReplayStatus,
 )
+from dlqadmin.replays.rehearsals import rehearsal_jobs
 from dlqadmin.rest.idempotency import RequestKey
 from engine.schemas.decoding import Decoding
 from tests.dlqadmin.conftest import person
@@ -479,3 +482,39 @@ def test_only_administrators_may_erase(as_operator: APIClient, indexed: list[int
         post(as_operator, path, {"key_text": KEY}, expect=403)
     assert as_operator.get("/api/v1/erasures").status_code == 403
     assert person("root-2", None).is_superuser is False
+
+
+def test_the_result_of_a_rehearsal_that_ran_meanwhile_is_not_kept(
+    as_admin: APIClient, indexed: list[int], operator: User
+) -> None:
+    rehearsal = Rehearsal.objects.create(
+        author=operator, wanted={"dead_letters": indexed[:2], "draft": False}, created_at=NOW
+    )
+    erase(as_admin)
+    rehearsal_jobs.perform(rehearsal.pk)
+    found = Rehearsal.objects.get().result
+    assert [(one["dead_letter"]["id"], one["stages"]) for one in found] == [(indexed[0], []), (indexed[1], [])]
+    assert "erased" in found[0]["text"]
+    assert "erased" not in found[1]["text"]
+
+
+def test_a_bulk_fix_that_read_a_record_before_stores_no_draft_of_it(
+    as_admin: APIClient, indexed: list[int], operator: User
+) -> None:
+    bulk = BulkFix.objects.create(
+        selection=plan(operator).selection, author=operator, kind="jq", program=".", created_at=NOW
+    )
+    erase(as_admin)
+    message = Outgoing(KEY.encode(), KEY.encode(), ())
+    assert draft_storage.keep(bulk, operator, {indexed[0]: message, indexed[1]: message}, NOW, replace=False) == 1
+    assert list(Fix.objects.values_list("dead_letter", flat=True)) == [indexed[1]]
+
+
+def test_a_file_that_a_worker_began_meanwhile_is_deleted_too(as_admin: APIClient, indexed: list[int]) -> None:
+    made = stored(as_admin, indexed[0])
+    late = {**EVERY, "include": {"key": (KEY,)}}  # which matches nothing any more
+    export = export_of(late, state=ExportState.RUNNING, claim_token="a", started_at=timezone.now())
+    Export.objects.filter(pk=export.pk).update(watermark=indexed[-1])
+    DeadLetter.objects.filter(pk=indexed[0]).update(key_text=None)  # as if the worker had read it just before
+    tasks.run_now(made.pk, made.heartbeat)
+    assert Export.objects.get().state == "cancelled"
