@@ -100,6 +100,7 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         **dict.fromkeys(("ChannelView", "ChannelTestView", "ChannelSecretView"), IsAdministrator),
         "RereadsView": IsAdministrator,
         "YamlView": IsAdministrator,
+        **dict.fromkeys(("ErasureList", "ErasurePreviews", "ErasureReceiptFile", "ErasureRecord"), IsAdministrator),
     }
 
 
