@@ -19,6 +19,7 @@ api = [
     path("", include("dlqadmin.exports.urls")),
     path("", include("dlqadmin.schemas.urls")),
     path("", include("dlqadmin.replays.urls")),
+    path("", include("dlqadmin.erasures.urls")),
     path("", include("dlqadmin.reports.urls")),
     path("", include("dlqadmin.overview.urls")),
     path("", include("dlqadmin.clusters.urls")),

@@ -10,7 +10,7 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.reach import TASK
 
 # The types of objects whose names are a letter and their id, such as R-12.
-NUMBERED = {"replay": "/replays/{}", "bulk fix": "/bulk-fixes/{}", "export": "/exports"}
+NUMBERED = {"replay": "/replays/{}", "bulk fix": "/bulk-fixes/{}", "export": "/exports", "erasure": "/settings/erase"}
 _NUMBERED_NAME = re.compile(r"[A-Z]-(\d{1,19})", re.ASCII)
 _ID = re.compile(r"\d{1,19}", re.ASCII)
 # Before roles had a type of their own, these actions on a "group" were about a group of users.

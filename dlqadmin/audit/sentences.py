@@ -137,6 +137,9 @@ SENTENCES: Mapping[str, str] = {
     "exported": "exported {object} for a fix outside the dashboard",
     "download": "downloaded {object}",
     "delete": "deleted the file of {object}",
+    "erase": "started {object}",
+    "erased": "finished {object}",
+    "receipt": "downloaded the receipt of {object}",
 }
 
 

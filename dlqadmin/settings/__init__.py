@@ -114,6 +114,7 @@ INSTALLED_APPS = [
     "dlqadmin.clusters",
     "dlqadmin.alerts",
     "dlqadmin.overview",
+    "dlqadmin.erasures",
     "dlqadmin.replays",
     "dlqadmin.metrics",
     "dlqadmin.connectors",

@@ -23,6 +23,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
+    "sweep-erasures": {
+        "task": "dlqadmin.erasures.tasks.sweep_erasures",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "sweep-plans": {
         "task": "dlqadmin.replays.plans.tasks.sweep_plans",
         "schedule": 10.0,

@@ -28,6 +28,7 @@ SCREENS = {
     "people": "/settings/people?team=everybody",
     "ownership": "/settings/ownership",
     "mentions": "/mentions",
+    "erase": "/settings/erase",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",

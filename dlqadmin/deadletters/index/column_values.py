@@ -57,3 +57,8 @@ def pack_headers(headers: Headers) -> bytes:
 def unpack_headers(data: bytes) -> Headers:
     """Unpack the headers that `pack_headers` packed."""
     return msgspec.msgpack.decode(data, type=Headers)
+
+
+def blank_headers(headers: Headers) -> Headers:
+    """Return the headers with null in place of their values, in the same order."""
+    return tuple((name, None) for name, _ in headers)

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, DecodedValue, QueuedDecoding
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, DecodedValue, Original, QueuedDecoding
 from dlqadmin.schemas.registries import registry_of
 from engine.schemas.decoding import SCHEMA_DECODER, DecoderAttempt, Decoding, decode
 from engine.schemas.registry import SchemaRegistry
@@ -117,8 +117,9 @@ def _store(found: dict[int, Decoding], now: datetime) -> None:
         if decoding.result is not None and decoding.result.schema is not None and decoding.result.json is not None
     ]
     # The indexer may have removed letters meanwhile. Those that it removes from now on take their values along.
+    # Those that were erased meanwhile must not get their values back.
     letters = DeadLetter.objects.select_for_update(of=("self",)).filter(pk__in=[one.dead_letter_id for one in made])
-    kept = set(letters.values_list("pk", flat=True))
+    kept = set(letters.exclude(original=Original.ERASED).values_list("pk", flat=True))
     made = [one for one in made if one.dead_letter_id in kept]
     if not made:
         return

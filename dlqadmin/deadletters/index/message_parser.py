@@ -11,10 +11,10 @@ from django.conf import settings
 
 from dlqadmin.deadletters.index import letter_rows
 from dlqadmin.deadletters.index.active_mappings import NO_MAPPINGS, ActiveMappings
-from dlqadmin.deadletters.index.column_values import clean, moment
+from dlqadmin.deadletters.index.column_values import blank_headers, clean, moment
 from dlqadmin.deadletters.index.fingerprint import MAX_MESSAGE, fingerprint
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage, ParsedTrace
-from dlqadmin.deadletters.models import TimeSource
+from dlqadmin.deadletters.models import Original, TimeSource
 from engine.dialects import unreadable
 from engine.dialects.facts import DeadLetterFacts, Origin
 from engine.dialects.stack_traces import cached_first_frame, outer_exceptions, split
@@ -94,6 +94,30 @@ def without_original(prepared: ParsedMessage, why: str) -> ParsedMessage:
     """
     refused = clean(why, MAX_REFUSED)
     return _with_rows(msgspec.structs.replace(prepared, original="forbidden", refused=refused))
+
+
+def without_content(prepared: ParsedMessage) -> ParsedMessage:
+    """Return the message with its coordinates, times and fingerprint, but without anything that may quote content.
+
+    Names of headers stay.
+    """
+    blank = msgspec.structs.replace(
+        prepared,
+        message=msgspec.structs.replace(
+            prepared.message, key=None, value=None, headers=blank_headers(prepared.message.headers)
+        ),
+        facts=msgspec.structs.replace(prepared.facts, root_message="", trace="", key=None, value=None),
+        fingerprint=msgspec.structs.replace(
+            prepared.fingerprint,
+            holes=tuple(msgspec.structs.replace(hole, example="") for hole in prepared.fingerprint.holes),
+        ),
+        trace=ParsedTrace(),
+        original=Original.ERASED.value,
+        key=None,
+        value=None,
+        original_headers=None,
+    )
+    return _with_rows(blank)
 
 
 def pointer(prepared: ParsedMessage) -> Origin | None:

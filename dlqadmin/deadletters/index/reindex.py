@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.deadletters.index import letter_rows, writer
+from dlqadmin.deadletters.index import erased_records, letter_rows, writer
 from dlqadmin.deadletters.index.active_mappings import load_active_mappings
 from dlqadmin.deadletters.index.consumer import BATCH_BYTES
 from dlqadmin.deadletters.index.message_parser import parse_message, with_time
@@ -56,7 +56,7 @@ def rewrite_slices(topic: str, partition: int = 0, offset: int = 0) -> Iterator[
     - The indexer may run meanwhile.
     - A row that a replay, an outcome or a draft refers to stays unchanged, and so does one that the topic no
       longer has.
-    - Dead letters older than RETENTION_DAYS are not indexed again.
+    - Dead letters older than RETENTION_DAYS are not indexed again, and the rows of erased ones stay as they are.
 
     Raises BrokerUnavailable or OperationalError.
     """
@@ -75,7 +75,8 @@ def rewrite(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> int:
     """Replace the rows of these dead letters; return how many were written."""
     kept = [item for item in batch if not is_forgotten(item.failed_at, now)]
     with transaction.atomic():
-        writer.lock_positions(kept, cluster, now)
+        positions = writer.lock_positions(kept, cluster, now)
+        kept = erased_records.without_erased(kept, cluster, positions)
         found = _remove_unreferenced(kept, cluster)
         by_place = {(row.topic, row.partition, row.offset): row for row in found}
         seen = [_first_seen(item, by_place.get(writer.coordinates(item))) for item in kept]

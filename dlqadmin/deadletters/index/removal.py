@@ -53,10 +53,10 @@ def remove(ids: Sequence[int]) -> int:
     return deleted.get(DeadLetter._meta.label, 0)
 
 
-def remove_unused_traces(of: Iterable[DeadLetter]) -> None:
-    """Delete traces of removed dead letters that no other dead letter has."""
+def remove_unused_traces(of: Iterable[DeadLetter]) -> int:
+    """Delete traces of these dead letters that no dead letter has any more. Return how many."""
     digests = {row.trace_id for row in of if row.trace_id}
     unused = Trace.objects.filter(~Exists(DeadLetter.objects.filter(trace=OuterRef("pk"))))
     locked = unused.select_for_update(skip_locked=True).filter(pk__in=digests).values_list("pk", flat=True)
     # Checked again under the lock: an indexer may have written a dead letter with this trace since the first check.
-    unused.filter(pk__in=list(locked)).only("pk").delete()
+    return unused.filter(pk__in=list(locked)).only("pk").delete()[0]

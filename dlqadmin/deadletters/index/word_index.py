@@ -40,7 +40,8 @@ def pack(ids: Sequence[int]) -> bytes:
     return msgspec.msgpack.encode(list(ids))
 
 
-def _unpack(data: bytes | memoryview) -> list[int]:
+def unpack(data: bytes | memoryview) -> list[int]:
+    """Return the ids that `pack` packed."""
     return msgspec.msgpack.decode(data, type=list[int])
 
 
@@ -68,7 +69,7 @@ def _write_oldest_batch(limit: int) -> int:
         batch = TextBatch.objects.select_for_update(skip_locked=True).order_by("pk").first()
         if batch is None:
             return 0
-        ids = _unpack(batch.ids)
+        ids = unpack(batch.ids)
         part, rest = ids[:limit], ids[limit:]
         bulk().insert(TEXTS, list(text_rows(DeadLetter.objects.filter(pk__in=part))))
         if rest:
@@ -86,7 +87,7 @@ def queue_missing(now: datetime) -> int:
     """
     last, queued = 0, 0
     newest = DeadLetter.objects.aggregate(last=Max("pk"))["last"] or 0
-    waiting = {pk for ids in TextBatch.objects.values_list("ids", flat=True).iterator() for pk in _unpack(ids)}
+    waiting = {pk for ids in TextBatch.objects.values_list("ids", flat=True).iterator() for pk in unpack(ids)}
     while last < newest:
         rows = DeadLetter.objects.filter(pk__gt=last, pk__lte=last + QUEUED_AT_ONCE, text__isnull=True)
         if ids := [pk for pk in rows.order_by("pk").values_list("pk", flat=True) if pk not in waiting]:

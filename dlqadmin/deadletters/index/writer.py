@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dlqadmin.deadletters.group_states import HOUR
-from dlqadmin.deadletters.index import carried_groups, letter_rows, ownership, watermark, word_index
+from dlqadmin.deadletters.index import carried_groups, erased_records, letter_rows, ownership, watermark, word_index
 from dlqadmin.deadletters.index.bulk_insert import bulk
 from dlqadmin.deadletters.index.column_values import EPOCH, clean, moment
 from dlqadmin.deadletters.index.fingerprint import ComputedFingerprint
@@ -52,7 +52,7 @@ NOTHING = RemovedRows()
 def write(batch: Sequence[ParsedMessage], cluster: str, now: datetime, removed: RemovedRows = NOTHING) -> int:
     """Index a batch; return the number of dead letters that were new.
 
-    A repeated message changes nothing, whether its row exists or retention deleted it. The rows of
+    A repeated message changes nothing, whether its row exists, retention deleted it, or it was erased. The rows of
     `IndexPosition` are locked first. So two writers of one partition take turns, and counters count each row
     once. Rows in `removed` were indexed before, so they neither unmute nor reopen their groups.
     """
@@ -61,8 +61,11 @@ def write(batch: Sequence[ParsedMessage], cluster: str, now: datetime, removed: 
     with transaction.atomic():
         positions = lock_positions(batch, cluster, now)
         wanted = [item for item in batch if not _was_forgotten(item, positions, removed, now)]
-        fresh = _new_messages(wanted, cluster)
+        fresh = _new_messages(erased_records.without_erased(wanted, cluster, positions), cluster)
         if fresh:
+            # Before the first id: a reader of the watermark must not pass ids whose rows are not visible yet.
+            watermark.hold_watermark()
+            fresh = erased_records.withhold(fresh)
             fingerprints = _fingerprints(fresh, now)
             hours = _insert(fresh, cluster, fingerprints, now)
             hours.subtract(removed.hours)
@@ -271,8 +274,6 @@ def _insert(
 ) -> Counter[letter_rows.Cell]:
     """Write rows, bodies and traces, and queue the text; return the counts by hour."""
     writer, found = bulk(), [fingerprints[item.fingerprint.digest] for item in fresh]
-    # Before the first id: a reader of the watermark must not pass ids whose rows are not visible yet.
-    watermark.hold_watermark()
     ids = writer.ids(DeadLetter, len(fresh))
     traces = {item.trace.digest: item.trace.frames for item in fresh if item.trace.digest}
     # Sorted: two writers that insert the same traces could otherwise deadlock on the unique index.

@@ -9,6 +9,7 @@ from dlqadmin.deadletters.models.counters import (
     TextBatch,
     WorkChange,
 )
+from dlqadmin.deadletters.models.erased import ErasedKey, ErasedRecord
 from dlqadmin.deadletters.models.groups import (
     Fingerprint,
     Group,
@@ -47,6 +48,8 @@ __all__ = [
     "DeadLetterBody",
     "DeadLetterText",
     "DecodedValue",
+    "ErasedKey",
+    "ErasedRecord",
     "Fingerprint",
     "FingerprintSource",
     "Group",

@@ -28,6 +28,7 @@ class Original(models.TextChoices):
     """The source of the original bytes.
 
     FORBIDDEN: not fetched, because the dead letter's topic may not point at the origin topic.
+    ERASED: an administrator erased the content (`ErasedRecord`). It is never written again.
     """
 
     EMBEDDED = "embedded"
@@ -35,9 +36,12 @@ class Original(models.TextChoices):
     EXPIRED = "expired"
     UNKNOWN = "unknown"
     FORBIDDEN = "forbidden", "Not fetched: not allowed"
+    ERASED = "erased"
 
 
-LOST = frozenset({Original.EXPIRED, Original.UNKNOWN, Original.FORBIDDEN})  # the bytes are not available
+LOST = frozenset(
+    {Original.EXPIRED, Original.UNKNOWN, Original.FORBIDDEN, Original.ERASED}
+)  # the bytes are not available
 
 
 class ReplayState(models.TextChoices):

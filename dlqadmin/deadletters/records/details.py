@@ -5,13 +5,14 @@ from __future__ import annotations
 from dlqadmin.deadletters.groups.documents import GroupDocument
 from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import moment, unpack_headers
-from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, Original, TimeSource
+from dlqadmin.deadletters.models import LOST, DeadLetter, DeadLetterBody, ErasedRecord, Original, TimeSource
 from dlqadmin.deadletters.payloads import Part, PayloadDocument, RecordReader, header, payload, release, shown_texts
 from dlqadmin.deadletters.records.documents import (
     AttemptDocument,
     CauseDocument,
     DeadLetterDetail,
     DialectDocument,
+    ErasedDocument,
     EventDocument,
     ExceptionDocument,
     FactDocument,
@@ -50,7 +51,7 @@ def message_of_letter(row: DeadLetter) -> RawRecord:
 def detail(row: DeadLetter, reader: RecordReader, group: GroupDocument, neighbours: NeighbourIds) -> DeadLetterDetail:
     """Return all that is known of a dead letter."""
     message = message_of_letter(row)
-    facts = active_mappings().read(message)
+    facts, erased = _facts(row, message), _erased(row)
     body = row.body
     return extend(
         DeadLetterDetail,
@@ -67,6 +68,7 @@ def detail(row: DeadLetter, reader: RecordReader, group: GroupDocument, neighbou
         attempts=_attempts(facts),
         original=Original(row.original),
         not_allowed=(body.refused or "") if row.original == Original.FORBIDDEN else None,
+        erased=erased,
         has_record=facts.has_record,
         source=_source(facts, reader),
         dialect=shown_texts(
@@ -88,7 +90,7 @@ def detail(row: DeadLetter, reader: RecordReader, group: GroupDocument, neighbou
         value=_payload(row, body.value, reader, "value"),
         context=payload(as_bytes(body.context), reader),
         headers=[header(name, value, reader) for name, value in message.headers],
-        timeline=_timeline(row, facts),
+        timeline=_timeline(row, facts, erased),
         truncated=row.truncated,
         facts=[
             FactDocument(name=field.name, label=field.label, value=reader.text(str(value)))
@@ -96,6 +98,31 @@ def detail(row: DeadLetter, reader: RecordReader, group: GroupDocument, neighbou
             if (value := getattr(row, field.column)) not in (None, "")
         ],
     )
+
+
+def _facts(row: DeadLetter, message: RawRecord) -> DeadLetterFacts:
+    """Return what the dialect reads. Of an erased dead letter only the index's own columns are left."""
+    if row.original != Original.ERASED:
+        return active_mappings().read(message)
+    return DeadLetterFacts(
+        dialect=row.dialect,
+        stage=row.fingerprint.stage,
+        root_class=row.fingerprint.exception_class,
+        root_message="",
+        readable=row.readable,
+    )
+
+
+def _erased(row: DeadLetter) -> ErasedDocument | None:
+    if row.original != Original.ERASED:
+        return None
+    # Not the manager of topics in reach: the reader reaches this dead letter, perhaps by its connector alone.
+    places = ErasedRecord._base_manager.filter(
+        cluster=row.cluster, topic=row.topic, partition=row.partition, offset=row.offset
+    )
+    if (found := places.first()) is None:
+        return ErasedDocument(at=iso(row.indexed_at), erasure=None)
+    return ErasedDocument(at=iso(found.at), erasure=f"X-{found.erasure}")
 
 
 def _payload(row: DeadLetter, data: bytes | memoryview | None, reader: RecordReader, part: Part) -> PayloadDocument:
@@ -197,7 +224,7 @@ def _attempts(facts: DeadLetterFacts) -> list[AttemptDocument]:
     ]
 
 
-def _timeline(row: DeadLetter, facts: DeadLetterFacts) -> list[EventDocument]:
+def _timeline(row: DeadLetter, facts: DeadLetterFacts, erased: ErasedDocument | None) -> list[EventDocument]:
     """Return the known events in causal order, whatever their timestamps say. Unknown events are left out."""
     stage = row.fingerprint.stage
     events = []
@@ -214,12 +241,18 @@ def _timeline(row: DeadLetter, facts: DeadLetterFacts) -> list[EventDocument]:
     if row.time_source != TimeSource.INDEX:
         events.append((row.failed_at, "dead_lettered", f"Dead-lettered to {row.topic}"))
     events.append((row.indexed_at, "indexed", _index_event(row, facts)))
-    return [EventDocument(at=iso(at), kind=kind, text=text) for at, kind, text in events]
+    shown = [EventDocument(at=iso(at), kind=kind, text=text) for at, kind, text in events]
+    if erased is not None:
+        by = f" ({erased.erasure})" if erased.erasure else ""
+        shown.append(EventDocument(at=erased.at, kind="erased", text=f"Content erased{by}"))
+    return shown
 
 
 def _index_event(row: DeadLetter, facts: DeadLetterFacts) -> str:
     if not facts.has_record:
         return "Indexed; the error concerns no record"
+    if row.original == Original.ERASED:
+        return "Indexed"
     if row.original == Original.FETCHED:
         return "Indexed; original bytes fetched from the origin"
     if row.original == Original.EXPIRED:

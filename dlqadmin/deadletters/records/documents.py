@@ -119,9 +119,17 @@ class SourceDocument(Document):
     withheld: bool
 
 
+class ErasedDocument(Document):
+    """The erasure of a dead letter's content. `erasure` is null if an erased key made the indexer leave it out."""
+
+    at: Time
+    erasure: str | None
+
+
 class DeadLetterDetail(DeadLetterRow):
     """All that is known of a dead letter.
 
+    - `erased`: when an administrator had its content erased; null if it was not erased.
     - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
     - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
     - `attempts`: the chain of attempts in several topics. Empty if the dead letter tells of none.
@@ -139,6 +147,7 @@ class DeadLetterDetail(DeadLetterRow):
     attempts: list[AttemptDocument]
     original: Original
     not_allowed: str | None
+    erased: ErasedDocument | None
     has_record: bool
     source: SourceDocument | None
     dialect: DialectDocument

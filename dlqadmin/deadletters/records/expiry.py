@@ -94,7 +94,7 @@ def of_letter(
     The second one is None if the origin is not in Kafka.
     """
     own, origin = _letter_coordinates(row), next(iter(_origin_coordinates([row])), None)
-    facts = _fetch_facts([own, origin] if origin else [own], broker)
+    facts = fetch_facts([own, origin] if origin else [own], broker)
     return clock(own, facts, now), clock(origin, facts, now) if origin else None
 
 
@@ -107,7 +107,7 @@ def of_group(pk: int, now: datetime, broker: RetentionQueries = retention, limit
     rows = list(_possibly_retained(ids, now, broker).order_by("failed_at", "pk")[: limit + 1])
     complete, rows = len(rows) <= limit, rows[:limit]
     own, origins = [_letter_coordinates(row) for row in rows], _origin_coordinates(rows)
-    facts = _fetch_facts([*own, *origins], broker)
+    facts = fetch_facts([*own, *origins], broker)
     return GroupClocks([clock(one, facts, now) for one in own], [clock(one, facts, now) for one in origins], complete)
 
 
@@ -181,7 +181,7 @@ def _origin_coordinates(rows: Iterable[DeadLetter]) -> list[TimedCoordinates]:
     return [place for row, place in known if not refused[row.topic, row.origin_topic]]
 
 
-def _fetch_facts(places: Sequence[TimedCoordinates], broker: RetentionQueries) -> RetentionFacts | None:
+def fetch_facts(places: Sequence[TimedCoordinates], broker: RetentionQueries) -> RetentionFacts | None:
     """Ask the broker about these places, in at most two queries; None if it does not respond."""
     try:
         known = broker.retentions(list({place.topic for place in places}))

@@ -19,7 +19,7 @@ from dlqadmin.replays.selections.documents import SelectionDocument, chosen_by, 
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
 
-NotReplayable = Literal["expired", "unknown", "forbidden"]
+NotReplayable = Literal["expired", "unknown", "forbidden", "erased"]
 
 
 class DraftDocument(MessageDocument):

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import QuerySet
 
+from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.items.messages import Outgoing
@@ -30,7 +31,7 @@ def keep(bulk: BulkFix, author: User, made: Mapping[int, Outgoing], now: datetim
     set aside and replaced. Call it in the transaction that counts the drafts.
     """
     written = 0
-    for part in parts(sorted(made)):
+    for part in parts(sorted(erased_records.lock_unerased(made))):
         there = Fix.objects.filter(author=author, dead_letter_id__in=part)
         old = _set_aside(bulk, there.filter(updated_at__lt=bulk.created_at)) if replace else set()
         taken = set(there.values_list("dead_letter_id", flat=True))

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.index.column_values import pack_headers, unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.deadletters.records.details import as_bytes
@@ -81,6 +82,8 @@ def _save(row: DeadLetter, author: User, edit: DraftChange, base: datetime | Non
         )
     now = now.replace(microsecond=now.microsecond // 1000 * 1000)  # the API shows milliseconds
     with transaction.atomic():
+        if row.pk not in erased_records.lock_unerased([row.pk]):
+            raise StateConflict("The record was deleted, or its content was erased. Reload the page.")
         kept = Fix.objects.select_for_update().filter(dead_letter=row, author=author).first()
         if (kept and iso(kept.updated_at)) != (base and iso(base)):
             how = f"changed at {iso(kept.updated_at)}" if kept else "discarded"

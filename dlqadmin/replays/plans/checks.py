@@ -100,7 +100,7 @@ def _sizes(facts: Facts, target: TargetTopic) -> str:
 
 
 def _not_sent(facts: Facts) -> Iterator[CheckDocument]:
-    bare = facts.left_out("expired", "unknown_bytes", "not_allowed")
+    bare = facts.left_out("expired", "unknown_bytes", "not_allowed", "erased")
     lost = f" {counted(bare, 'record')} left out without their bytes." if bare else ""
     if held := facts.left_out("already_sent"):
         named = facts.tally.held.most_common(3)

@@ -24,6 +24,7 @@ REASONS = {
     "handled": "were handled elsewhere",
     "expired": "have no bytes: the origin topic no longer contains them",
     "unknown_bytes": "have unknown bytes",
+    "erased": "have no content: it was erased",
     "not_allowed": "point to a topic that may not be read for them",
     "oversize": "are larger than the target topic allows",
     "no_target": "have no target topic",

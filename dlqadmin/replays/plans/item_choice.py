@@ -105,6 +105,7 @@ def decide(one: Candidate, options: Options, targets: Targets, behind: Behind, k
     newer = _newer(one, behind) if options.home else None
     reason, evidence = (
         _disposed(known.disposed.get(one.dead_letter))
+        or _erased(one)
         or _hindrance(one, targets)
         or _sent(owner, known.claimants.get(pair), attempt, options)
         or _outdated(one, newer, options)
@@ -136,6 +137,11 @@ def _disposed(disposal: Disposal | None) -> tuple[str, str] | None:
         return None
     who = disposal.actor.get_username() if disposal.actor else "somebody"
     return disposal.kind, f"{disposal.kind} by {who}: {disposal.reason[:SHORT]}"
+
+
+def _erased(one: Candidate) -> tuple[str, str] | None:
+    """Return the reason for a record without content, even if a draft or a corrected record is left of it."""
+    return ("erased", "an administrator erased its content") if one.original == Original.ERASED else None
 
 
 def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str] | None:

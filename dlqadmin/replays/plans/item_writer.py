@@ -13,6 +13,7 @@ from django.db.models import Count, F, Window
 from django.db.models.expressions import OrderBy
 from django.db.models.functions import FirstValue, RowNumber
 
+from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.models import DeadLetter
@@ -83,7 +84,9 @@ def write(replay: Replay, first: int, found: Sequence[Decided], targets: Targets
             for number, (pk, row) in enumerate(zip(ids, found, strict=True))
         ),
     )  # fmt: skip
-    edits = ((pk, row.candidate) for pk, row in zip(ids, found, strict=True) if row.candidate.edited is not None)
+    # Without its bytes an item is never sent. So an edit of a record that was erased meanwhile is left out.
+    kept = erased_records.lock_unerased(row.candidate.dead_letter for row in found if row.candidate.edited is not None)
+    edits = ((pk, row.candidate) for pk, row in zip(ids, found, strict=True) if row.candidate.dead_letter in kept)
     there.insert(
         PAYLOADS,
         (

@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.models import DeadLetter
@@ -187,6 +188,8 @@ def _keep(rehearsal: Rehearsal, row: DeadLetter, message: Outgoing) -> None:
         "digest": message.digest, "updated_at": now,
     }  # fmt: skip
     with transaction.atomic():
+        if row.pk not in erased_records.lock_unerased([row.pk]):
+            raise CannotRehearse("The record was deleted, or its content was erased.")
         draft, _ = Fix.objects.update_or_create(
             dead_letter=row, author=author, defaults=values, create_defaults={**values, "created_at": now}
         )

@@ -130,6 +130,12 @@ def hindered(row: DeadLetter, text: str) -> RehearsedDocument:
     return result(row, Verdict(NOT_REHEARSABLE, text), (), (), edited=False)
 
 
+def without_content(row: RehearsedDocument) -> RehearsedDocument:
+    """Return the result of a record that was erased or deleted while it was rehearsed."""
+    text = "The record was deleted, or its content was erased, so its result is not kept."
+    return msgspec.structs.replace(row, verdict=NOT_REHEARSABLE, text=text, stages=[], produced=None, put=msgspec.UNSET)
+
+
 def shown_stages(told: Told, at: int) -> list[dict[str, Any]]:
     """Return stage rows for a rehearsal that ended in the stage `at`. The other stages are unknown."""
     rows: list[dict[str, Any]] = [{"state": "not_reached"} for _ in told.stages]

@@ -32,6 +32,7 @@ CONVERTERS = {
 _LOST: dict[str, str] = {
     Original.EXPIRED: "The origin topic no longer contains the original bytes",
     Original.FORBIDDEN: "The original bytes were not fetched: not allowed",
+    Original.ERASED: "The content was erased",
 }
 
 

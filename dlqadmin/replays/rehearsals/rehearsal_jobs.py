@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
+from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import BulkFix, Fix, Rehearsal
 from dlqadmin.replays.rehearsals import corrected_source_records, inputs, rehearsed_puts, sandboxed_run
-from dlqadmin.replays.rehearsals.documents import RehearsedDocument, hindered, result, shown_stages
+from dlqadmin.replays.rehearsals.documents import RehearsedDocument, hindered, result, shown_stages, without_content
 from dlqadmin.replays.rehearsals.inputs import CannotRehearse, RehearsalInput
 from dlqadmin.replays.rehearsals.verdicts import stopped, verdict
 from dlqadmin.rest.text import storable
@@ -47,8 +49,11 @@ def perform(pk: int, limits: sandboxed_run.RunLimits = sandboxed_run.RunLimits()
         rows = [corrected_source_records.rehearse(rehearsal, limits)] if of_source else _rehearse(rehearsal, limits)
     except CannotRehearse as reason:
         rows, rehearsal.trouble = [], str(reason)
-    rehearsal.result, rehearsal.done_at = storable(msgspec.to_builtins(rows)), timezone.now()
-    rehearsal.save(update_fields=["result", "trouble", "done_at"])
+    with transaction.atomic():
+        kept = erased_records.lock_unerased(row.dead_letter.id for row in rows)
+        rows = [row if row.dead_letter.id in kept else without_content(row) for row in rows]
+        rehearsal.result, rehearsal.done_at = storable(msgspec.to_builtins(rows)), timezone.now()
+        rehearsal.save(update_fields=["result", "trouble", "done_at"])
 
 
 def _rehearse(rehearsal: Rehearsal, limits: sandboxed_run.RunLimits) -> list[RehearsedDocument]:

@@ -74,6 +74,28 @@ def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selec
     return _freeze("filter", stored, title_of(filters), watermark, actor, once, now, query)
 
 
+class PresentLetters(msgspec.Struct, frozen=True):
+    """The dead letters that a list shows now, ascending, with its filters and the watermark."""
+
+    filters: Filters
+    ids: list[int]
+    watermark: int
+
+
+def present_letters(query: str, actor: User) -> PresentLetters:
+    """Return the dead letters that a list with this query string shows now, without freezing them.
+
+    Raises ParameterError, also for more than 200 000.
+    """
+    params = QueryDict(query.removeprefix("?"))
+    check_address(params)
+    filters, watermark = parse_filters(params, reader_of(actor), probing=True), complete_up_to()
+    _check_words(filters)
+    ids = _probed(filters) if filters.probed else _present(filters, watermark)
+    _check_words(filters)
+    return PresentLetters(filters, ids, watermark)
+
+
 def _check_words(filters: Filters) -> None:
     """Raise ParameterError if the filter searches text that is not searchable yet.
 
@@ -109,6 +131,8 @@ def _present(filters: Filters, watermark: int) -> list[int]:
             "selects by work or replay state, which change"
             if filters.names & CHANGING
             else "searches text, and some values are not decoded yet"
+            if filters.worded
+            else "freezes its records one by one"
         )
         message = f"{why}, so it can match at most {MAX_IDS:,} records; narrow it"
         raise ParameterError("filter", message)

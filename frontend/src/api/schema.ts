@@ -1018,6 +1018,7 @@ export type components = {
         /**
          * @description All that is known of a dead letter.
          *
+         *         - `erased`: when an administrator had its content erased; null if it was not erased.
          *         - `not_allowed`: the reason why the original bytes were not fetched; null if nothing forbade it.
          *         - `has_record`: false if the error concerns no record, such as a poll that failed. There is nothing to replay.
          *         - `attempts`: the chain of attempts in several topics. Empty if the dead letter tells of none.
@@ -1059,8 +1060,9 @@ export type components = {
             attempt: number | null;
             attempts: components["schemas"]["AttemptDocument"][];
             /** @enum {string} */
-            original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
+            original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden" | "erased";
             not_allowed: string | null;
+            erased: components["schemas"]["ErasedDocument"] | null;
             has_record: boolean;
             source: components["schemas"]["SourceDocument"] | null;
             dialect: components["schemas"]["DialectDocument"];
@@ -1411,6 +1413,126 @@ export type components = {
             connector: string;
             task: number;
         };
+        /** @description The dead letters to erase: all with one key, or all that a list shows. Set exactly one of the first three. */
+        ErasedBodyRequest: {
+            /** @description The exact key, as UTF-8 text. */
+            key_text?: string;
+            /** @description The exact bytes of the key, as base64. */
+            key_base64?: string;
+            /** @description The parameters of `GET /dead-letters`: the part after the question mark. */
+            filter?: string;
+            /**
+             * @description With `filter`: also all other dead letters with the keys of the records found.
+             * @default false
+             */
+            include_origin_key: boolean;
+            /**
+             * @description With a key: index its future dead letters without their content.
+             * @default false
+             */
+            future: boolean;
+        };
+        /** @description The erasure of a dead letter's content. `erasure` is null if an erased key made the indexer leave it out. */
+        ErasedDocument: {
+            /** Format: date-time */
+            at: string;
+            erasure: string | null;
+        };
+        /** @description A kind of content, and how much of it was erased. */
+        ErasedKind: {
+            kind: string;
+            label: string;
+            count: number;
+        };
+        /** @description A topic that still has copies, with its retention. A negative limit means no limit. */
+        ErasedTopicDocument: {
+            topic: string;
+            cleanup_policy: string[];
+            retention_ms: number;
+            retention_bytes: number;
+            advice: string;
+        };
+        /** @description An erasure: the dead letters, the reason, and the number of dead letters that the preview counted. */
+        ErasureBodyRequest: {
+            /** @description The exact key, as UTF-8 text. */
+            key_text?: string;
+            /** @description The exact bytes of the key, as base64. */
+            key_base64?: string;
+            /** @description The parameters of `GET /dead-letters`: the part after the question mark. */
+            filter?: string;
+            /**
+             * @description With `filter`: also all other dead letters with the keys of the records found.
+             * @default false
+             */
+            include_origin_key: boolean;
+            /**
+             * @description With a key: index its future dead letters without their content.
+             * @default false
+             */
+            future: boolean;
+            reason: string;
+            /** @description The number of dead letters that the preview counted. Another number is refused. */
+            confirm_count: number;
+        };
+        /**
+         * @description An erasure and its progress.
+         *
+         *         `done` of `count` records were handled. `trouble` is why it waits, or why the rest was given up.
+         */
+        ErasureDocument: {
+            id: number;
+            name: string;
+            /** @enum {string} */
+            state: "running" | "done" | "failed";
+            by: string;
+            reason: string;
+            title: string;
+            key_digest: string;
+            future: boolean;
+            count: number;
+            done: number;
+            /** Format: date-time */
+            created_at: string;
+            done_at: string | null;
+            trouble: string;
+            erased: components["schemas"]["ErasedKind"][];
+            kept: components["schemas"]["QuotingRows"][];
+        };
+        /** @description Erasures, newest first. */
+        ErasurePage: {
+            results: components["schemas"]["ErasureDocument"][];
+            next: string | null;
+        };
+        /**
+         * @description What an erasure would erase now.
+         *
+         *         - `count`: dead letters to erase. `erased_before`: those of the choice that were erased before.
+         *         - `running_replays`: replays that have not ended and have some of the records. An erasure is refused until they end.
+         */
+        ErasurePreview: {
+            count: number;
+            erased_before: number;
+            title: string;
+            drafts: number;
+            replaced_drafts: number;
+            item_payloads: number;
+            exports: number;
+            bulk_fix_reasons: number;
+            rehearsals: number;
+            running_replays: string[];
+        };
+        /**
+         * @description Who erased what, when and why, what was not erased, and what Kafka may still have.
+         *
+         *         `records_digest` is the SHA-256 of the dead letters' ids, ascending, each as eight big-endian bytes.
+         */
+        ErasureReceipt: {
+            erasure: components["schemas"]["ErasureDocument"];
+            cluster: string;
+            records_digest: string;
+            kafka: components["schemas"]["RemainsDocument"];
+            notes: string[];
+        };
         /**
          * @description The distance of a task from failing because of errors (KIP-298, "Task Tolerance Limits").
          *
@@ -1725,7 +1847,7 @@ export type components = {
          */
         FixDocument: {
             original: components["schemas"]["MessageDocument"] | null;
-            not_replayable: ("expired" | "forbidden" | "unknown") | null;
+            not_replayable: ("erased" | "expired" | "forbidden" | "unknown") | null;
             stripped: string[];
             draft: components["schemas"]["DraftDocument"] | null;
             others: components["schemas"]["OtherDraft"][];
@@ -2873,6 +2995,13 @@ export type components = {
             zone: string;
             weekdays: boolean;
         };
+        /** @description Rows that may quote the content and were not changed. The last id is "and more" if there are more than 1000. */
+        QuotingRows: {
+            kind: string;
+            label: string;
+            why: string;
+            ids: string[];
+        };
         /** @description The rate in records per second. 0 means no limit. */
         RateBodyRequest: {
             rate: number;
@@ -2901,6 +3030,11 @@ export type components = {
             reason: string;
             count: number;
             remedy: string;
+        };
+        /** @description A receipt, and the SHA-256 of its bytes: those between `"receipt":` and `,"sha256"`. */
+        ReceiptFile: {
+            receipt: components["schemas"]["ErasureReceipt"];
+            sha256: string;
         };
         /**
          * @description A field that a record's error names, and its bytes [start, end) in the value.
@@ -3080,6 +3214,37 @@ export type components = {
             root_class?: string;
             root_message?: string;
             after?: components["schemas"]["AfterDocument"];
+        };
+        /**
+         * @description A copy of an erased record that Kafka may still have.
+         *
+         *         `cluster` is "" for the own cluster. `until` is the earliest time at which Kafka deletes it.
+         */
+        RemainingRecordDocument: {
+            dead_letter: number;
+            /** @enum {unknown} */
+            role: "dead_letter" | "origin" | "replayed";
+            cluster: string;
+            topic: string;
+            partition: number;
+            offset: number;
+            /** @enum {unknown} */
+            state: "gone" | "kept" | "leaves" | "overdue" | "unknown";
+            until: string | null;
+            reason: ("compaction" | "no_timestamp" | "no_topic" | "not_told" | "retention_bytes") | null;
+        };
+        /**
+         * @description The copies that Kafka may still have. At most 10 000 are listed; `count` is of all.
+         *
+         *         `trouble` says which part of Kafka was not asked.
+         */
+        RemainsDocument: {
+            /** Format: date-time */
+            as_of: string;
+            trouble: string;
+            count: number;
+            records: components["schemas"]["RemainingRecordDocument"][];
+            topics: components["schemas"]["ErasedTopicDocument"][];
         };
         /** @description The selection to replay, and the options. */
         ReplayBodyRequest: {
@@ -4546,6 +4711,15 @@ export type EarlierReplay = components['schemas']['EarlierReplay'];
 export type EncodeBodyRequest = components['schemas']['EncodeBodyRequest'];
 export type EncodedDocument = components['schemas']['EncodedDocument'];
 export type EndangeredTask = components['schemas']['EndangeredTask'];
+export type ErasedBodyRequest = components['schemas']['ErasedBodyRequest'];
+export type ErasedDocument = components['schemas']['ErasedDocument'];
+export type ErasedKind = components['schemas']['ErasedKind'];
+export type ErasedTopicDocument = components['schemas']['ErasedTopicDocument'];
+export type ErasureBodyRequest = components['schemas']['ErasureBodyRequest'];
+export type ErasureDocument = components['schemas']['ErasureDocument'];
+export type ErasurePage = components['schemas']['ErasurePage'];
+export type ErasurePreview = components['schemas']['ErasurePreview'];
+export type ErasureReceipt = components['schemas']['ErasureReceipt'];
 export type ErrorBudgetDocument = components['schemas']['ErrorBudgetDocument'];
 export type ErrorLimit = components['schemas']['ErrorLimit'];
 export type ErrorSeries = components['schemas']['ErrorSeries'];
@@ -4692,11 +4866,13 @@ export type QueryCompletion = components['schemas']['QueryCompletion'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
 export type QuietBodyRequest = components['schemas']['QuietBodyRequest'];
 export type QuietHoursDocument = components['schemas']['QuietHoursDocument'];
+export type QuotingRows = components['schemas']['QuotingRows'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];
 export type ReadYaml = components['schemas']['ReadYaml'];
 export type ReadingNote = components['schemas']['ReadingNote'];
 export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];
+export type ReceiptFile = components['schemas']['ReceiptFile'];
 export type RecordField = components['schemas']['RecordField'];
 export type RecordFieldList = components['schemas']['RecordFieldList'];
 export type RecoveryCodes = components['schemas']['RecoveryCodes'];
@@ -4711,6 +4887,8 @@ export type RehearsalDocument = components['schemas']['RehearsalDocument'];
 export type RehearsedDocument = components['schemas']['RehearsedDocument'];
 export type RehearsedPutDocument = components['schemas']['RehearsedPutDocument'];
 export type RehearsedStageDocument = components['schemas']['RehearsedStageDocument'];
+export type RemainingRecordDocument = components['schemas']['RemainingRecordDocument'];
+export type RemainsDocument = components['schemas']['RemainsDocument'];
 export type ReplayBodyRequest = components['schemas']['ReplayBodyRequest'];
 export type ReplayCounts = components['schemas']['ReplayCounts'];
 export type ReplayDocument = components['schemas']['ReplayDocument'];

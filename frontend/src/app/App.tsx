@@ -52,6 +52,7 @@ const Ownership = lazy(() =>
   import("../features/settings/Ownership").then((module) => ({ default: module.Ownership })),
 );
 const Mentions = lazy(() => import("../features/mentions/Mentions").then((module) => ({ default: module.Mentions })));
+const Erase = lazy(() => import("../features/settings/Erase").then((module) => ({ default: module.Erase })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -145,6 +146,7 @@ function SessionGate() {
           <Route path="/settings/people" element={<People />} />
           <Route path="/settings/ownership" element={<Ownership />} />
           <Route path="/mentions" element={<Mentions />} />
+          <Route path="/settings/erase" element={<Erase />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

@@ -303,11 +303,11 @@ function Breadcrumbs() {
           ? "Dialects"
           : rest === "people"
             ? "People and teams"
-          : rest === "ownership"
-            ? "Ownership"
-            : rest === "registries"
-              ? "Schema registries"
-              : "Clusters"
+            : rest === "ownership"
+              ? "Ownership"
+              : rest === "registries"
+                ? "Schema registries"
+                : "Clusters"
         : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>

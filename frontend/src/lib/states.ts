@@ -124,6 +124,7 @@ const REASONS: Record<string, string> = {
   same_lineage: "another dead letter of the same record is sent instead",
   expired: "Kafka no longer keeps the record",
   unknown_bytes: "the record's bytes are not known",
+  erased: "its content was erased",
   not_allowed: "the dashboard may not read its origin topic",
   oversize: "larger than the topic allows",
   no_target: "no topic to send it to",

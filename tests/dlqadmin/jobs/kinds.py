@@ -12,6 +12,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from dlqadmin.deadletters.index.word_index import pack
+from dlqadmin.erasures.erasure_jobs import ERASURES
+from dlqadmin.erasures.models import Erasure
+from dlqadmin.erasures.tasks import erase, sweep_erasures
 from dlqadmin.exports.file_writer import EXPORTS
 from dlqadmin.exports.models import Export
 from dlqadmin.exports.tasks import write_exports
@@ -91,6 +95,13 @@ def make_delivery(author: User) -> Job:
     return queued(made("https://example.com/hook", name=f"pager {number}"), f"key {number}")
 
 
+def make_erasure(author: User) -> Job:
+    return Erasure.objects.create(
+        actor=author, actor_name=author.get_username(), reason="why", title="records", ids=pack([1]), count=1,
+        watermark=10, created_at=timezone.now(),
+    )  # fmt: skip
+
+
 KINDS = {
     "plan": KindCase(
         PLANS, make_plan, tasks.sweep_plans, tasks.plan_replay,
@@ -107,6 +118,10 @@ KINDS = {
     "export": KindCase(
         EXPORTS, make_export, write_exports, write_exports,
         lambda client, pk: get(client, f"exports/{pk}")["trouble"],
+    ),
+    "erasure": KindCase(
+        ERASURES, make_erasure, sweep_erasures, erase,
+        lambda _, pk: Erasure.objects.get(pk=pk).trouble,  # its document is for administrators
     ),
     "delivery": KindCase(
         DELIVERIES, make_delivery, sweep_notifications, deliver,

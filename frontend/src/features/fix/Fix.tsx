@@ -71,9 +71,11 @@ export function Fix() {
         >
           {fix.data.not_replayable === "forbidden"
             ? letter.data.not_allowed
-            : fix.data.not_replayable === "expired"
-              ? "The dead letter only points to its record, and Kafka no longer keeps it."
-              : "The bytes of the record are unknown."}
+            : fix.data.not_replayable === "erased"
+              ? "An administrator erased the content of this record."
+              : fix.data.not_replayable === "expired"
+                ? "The dead letter only points to its record, and Kafka no longer keeps it."
+                : "The bytes of the record are unknown."}
         </Notice>
       </Panel>
     );

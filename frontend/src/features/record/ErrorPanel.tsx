@@ -36,7 +36,7 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
         </div>
       ) : exception?.class || exception?.message ? (
         <div className={styles.frames}>
-          <b>{exception.class}</b>: {exception.message}
+          <b>{exception.class}</b>: {letter.erased ? "the message was erased" : exception.message}
         </div>
       ) : (
         <Notice title="This dead letter carries no exception" />

@@ -4,6 +4,8 @@ import { Notice } from "../../ui/Panel";
 /** The reason why the bytes of a dead letter's payload are unknown. */
 export function MissingBytes({ letter, part }: { letter: DeadLetter; part: string }) {
   if (!letter.has_record) return <Notice title={`There is no ${part}`}>The error concerns no record.</Notice>;
+  if (letter.original === "erased")
+    return <Notice title={`The ${part} was erased`}>An administrator erased the content of this record.</Notice>;
   if (letter.source)
     return (
       <Notice title={`There are no bytes of the ${part}`}>

@@ -81,12 +81,26 @@ export function Record() {
           This error concerns no record: {letter.stage} failed without one. There is nothing to replay.
         </Strip>
       )}
+      {letter.erased && <ErasedStrip erased={letter.erased} />}
       {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
       <Panel label="Pipeline">
         <Pipeline letter={letter} />
       </Panel>
       <RecordPanels letter={letter} address={address} />
     </div>
+  );
+}
+
+/** Says when and by which erasure the content was erased. */
+function ErasedStrip({ erased }: { erased: NonNullable<DeadLetter["erased"]> }) {
+  const { zone } = useZone();
+  return (
+    <Strip tone="plain">
+      {erased.erasure
+        ? `The content was erased on ${dateTime(erased.at, zone)} (${erased.erasure}).`
+        : "The record has an erased key, so it was indexed without its content."}{" "}
+      Its coordinates and times stay, so that all numbers add up. It cannot be replayed.
+    </Strip>
   );
 }
 
@@ -273,6 +287,7 @@ const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
   expired: "expired",
   unknown: "unknown",
   forbidden: "not fetched: not allowed",
+  erased: "its content was erased",
 };
 
 /** The actions on a record. They stay visible and disabled if its bytes are missing. */

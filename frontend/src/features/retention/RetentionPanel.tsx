@@ -12,6 +12,7 @@ const COPIES: Record<DeadLetter["original"], string> = {
   expired: "none: the origin was gone before it was indexed",
   unknown: "none: the dead letter does not say where the record was",
   forbidden: "none: not fetched, not allowed",
+  erased: "none: erased",
 };
 
 /** The time until Kafka deletes a dead letter and its origin record, and whether the index keeps a copy. */

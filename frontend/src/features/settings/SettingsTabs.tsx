@@ -7,6 +7,7 @@ const SECTIONS = [
   { value: "/settings/dialects", label: "Dialects" },
   { value: "/settings/registries", label: "Schema registries" },
   { value: "/settings/ownership", label: "Ownership" },
+  { value: "/settings/erase", label: "Erase data" },
 ] as const;
 
 /** The row of tabs that leads to the sections of the settings. */

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ErasuresConfig(AppConfig):
+    name = "dlqadmin.erasures"
+    label = "erasures"
