@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deadletters', '0023_ownership'),
+        ('deadletters', '0024_issue_webhooks'),
     ]
 
     operations = [
