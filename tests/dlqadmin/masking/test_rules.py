@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,16 +12,22 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.alerts.models import AlertFiring
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import HIDDEN
+from dlqadmin.deadletters.payloads import HIDDEN, reader_of
+from dlqadmin.deadletters.search.masked_rows import topic_reader
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.masking.models import MaskingRule
 from dlqadmin.masking.rules import rules_for
+from dlqadmin.notifications import deliveries
+from dlqadmin.notifications.messages import ChannelMessage
+from dlqadmin.overview.models import Dismissal
 from tests.dlqadmin.conftest import member, person, signed_in, team, token_of
 from tests.dlqadmin.deadletters.letters import ALL, index, letter
 from tests.dlqadmin.exports.reading import body as streamed
+from tests.dlqadmin.notifications.sending import made as pager
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1"
@@ -249,3 +256,13 @@ def test_a_file_that_was_written_before_a_rule_is_refused(
     assert as_operator.get(path).status_code == 200
     rule()
     assert as_operator.get(path).status_code == 403
+
+
+def test_a_dead_letter_topic_in_kafka_is_masked_like_the_origins_of_its_records() -> None:
+    row = DeadLetter.objects.filter(topic="usgs.earthquakes.dlq").latest("pk")
+    reader = reader_of(person("ada", "operator"))
+    assert topic_reader(row.topic, reader).masks is None
+    rule(topics=[row.origin_topic])
+    reader = reader_of(person("bea", "operator"))
+    assert topic_reader(row.topic, reader).part("value", VALUE) == VALUE.replace(PHONE.encode(), b"***0142")
+    assert topic_reader("another.dlq", reader).masks is None
