@@ -258,6 +258,25 @@ def test_a_file_that_was_written_before_a_rule_is_refused(
     assert as_operator.get(path).status_code == 403
 
 
+def test_a_preview_shows_no_field_that_is_masked_for_its_reader() -> None:
+    rule(field="$.phone", show="nothing")
+    admin = signed_in(member("tim", {team("stations", ["usgs.earthquakes.dlq"]): ("admin",)}))
+
+    def preview(**trial: Any) -> dict[str, Any]:
+        body = {"rule": {**BODY, "topics": ["usgs.earthquakes.dlq"], **trial}, "topic": "usgs.earthquakes.dlq"}
+        answer = admin.post(f"{API}/masking-rules/preview", {**body, "index": 1})
+        assert answer.status_code == 200, answer.content
+        return dict(answer.json())
+
+    other = preview(field="$.mag")
+    assert (other["masked"], PHONE[-4:] in str(other["example"])) == (2, False)
+    assert other["example"]["after"] == '{ "phone": "***", "mag":"***" }'
+    # The counts are the same for a right guess and a wrong one.
+    right, wrong = (preview(kind="regular expression", field=field) for field in (PHONE[1:8], "9999999"))
+    assert right == wrong
+    assert preview(field="$.phone")["masked"] == 2
+
+
 def test_a_dead_letter_topic_in_kafka_is_masked_like_the_origins_of_its_records() -> None:
     row = DeadLetter.objects.filter(topic="usgs.earthquakes.dlq").latest("pk")
     reader = reader_of(person("ada", "operator"))
