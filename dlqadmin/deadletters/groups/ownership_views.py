@@ -33,6 +33,7 @@ from dlqadmin.deadletters.groups.requests import IssueBody, OwnershipRulesBody, 
 from dlqadmin.deadletters.groups.views import find_group
 from dlqadmin.deadletters.index import ownership
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.models import Team, TeamRole
@@ -215,7 +216,7 @@ def _mentions(user: User) -> MentionList:
         results=[
             MentionDocument(
                 group=row.note.group_id,
-                title=row.note.group.title,
+                title=quoting_text(row.note.group.title),
                 at=iso(row.note.at),
                 actor=row.note.actor,
                 text=row.note.text,

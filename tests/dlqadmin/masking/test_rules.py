@@ -277,6 +277,28 @@ def test_a_preview_shows_no_field_that_is_masked_for_its_reader() -> None:
     assert preview(field="$.phone")["masked"] == 2
 
 
+def test_titles_of_groups_are_left_out_of_mentions_dismissals_and_alerts(as_admin: APIClient) -> None:
+    vera = signed_in(person("vera", "operator"))
+    group = DeadLetter.objects.filter(topic="usgs.earthquakes.dlq").latest("pk").fingerprint.group
+    assert as_admin.post(f"{API}/groups/{group.pk}/notes", {"text": "@vera look"}).status_code == 200
+    now = timezone.now()
+    Dismissal.objects.create(
+        finding="g", object_type="group", object_id=str(group.pk), kind="new", title=group.title, reason="known",
+        actor="ada", at=now, until=now + timedelta(days=1), count=1,
+    )  # fmt: skip
+    AlertFiring.objects.create(
+        rule_name="New groups", condition="group_new", subject_kind="group", subject_key=str(group.pk),
+        title=group.title, started_at=now, last_seen=now,
+    )  # fmt: skip
+    deliveries.queue(pager("https://example.com"), ChannelMessage("alert.opened", group.title, ""), "key")
+    doors = ("mentions", "attention/dismissals", "alerts", "deliveries")
+    told = [vera.get(f"{API}/{door}") for door in doors]
+    assert [(answer.status_code, group.title in answer.content.decode()) for answer in told] == [(200, True)] * 4
+    rule()
+    told = [vera.get(f"{API}/{door}") for door in doors]
+    assert [(answer.status_code, group.title in answer.content.decode()) for answer in told] == [(200, False)] * 4
+
+
 def test_a_dead_letter_topic_in_kafka_is_masked_like_the_origins_of_its_records() -> None:
     row = DeadLetter.objects.filter(topic="usgs.earthquakes.dlq").latest("pk")
     reader = reader_of(person("ada", "operator"))
