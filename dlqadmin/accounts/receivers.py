@@ -25,6 +25,7 @@ def begin_session(request: HttpRequest, **kwargs: Any) -> None:
     Django itself keeps the key if the same user signs in again.
     """
     request.session.cycle_key()
+    request.session.set_expiry(None)  # a sign-in with a provider that was begun before may have set a short one
     session_limits.start_limits(request.session, time.time())
 
 

@@ -12,6 +12,7 @@ from dlqadmin.alerts.preview import BUCKET, LISTED, RulePreview, held_channels
 from dlqadmin.alerts.quiet_hours import read_quiet
 from dlqadmin.alerts.templates import TEMPLATES
 from dlqadmin.deadletters.index.column_values import EPOCH
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
@@ -238,7 +239,7 @@ def alert_document(row: AlertFiring) -> AlertDocument:
         condition=row.condition,
         subject_kind=row.subject_kind,
         subject_key=row.subject_key,
-        title=row.title,
+        title=_title(row.subject_kind, row.title),
         href=row.href,
         facts=row.facts,
         state=FiringState(row.state),
@@ -262,7 +263,7 @@ def preview_document(found: RulePreview, rule: AlertRule, tells: list[dict[str, 
                 condition=row.condition,
                 subject_kind=row.match.kind,
                 subject_key=row.match.key,
-                title=row.match.title,
+                title=_title(row.match.kind, row.match.title),
                 facts=row.match.facts,
                 held=held_channels(rule, tells, row.started_at),
             )
@@ -302,6 +303,11 @@ def templates_document() -> AlertTemplates:
         ],
         intervals_s=list(INTERVALS_S),
     )
+
+
+def _title(subject_kind: str, title: str) -> str:
+    """Return a title as the reader sees it. That of a group may quote a record."""
+    return quoting_text(title) if subject_kind == "group" else title
 
 
 def _rule_document(

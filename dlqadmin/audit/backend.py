@@ -41,12 +41,16 @@ class LimitedBackend(ModelBackend):
         if user is None:
             return None
         assert isinstance(user, User)
-        self.check_admission(request, user, **kwargs)  # before `succeed`, so that guesses of a code count as tries
-        sign_in_limits.succeed(username, address)
+        if self.check_admission(request, user, **kwargs):  # before `succeed`, so that guesses of a code count as tries
+            sign_in_limits.succeed(username, address)
         return user
 
-    def check_admission(self, request: HttpRequest | None, user: User, **kwargs: Any) -> None:
-        """Check what a sign-in needs besides the password. Raises AuthenticationFailed."""
+    def check_admission(self, request: HttpRequest | None, user: User, **kwargs: Any) -> bool:
+        """Check what a sign-in needs besides the password. Return whether all of it was there.
+
+        Raises AuthenticationFailed.
+        """
+        return True
 
     async def aauthenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any

@@ -6,6 +6,7 @@ Content is returned as exact bytes, with text beside them if they are UTF-8.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -170,10 +171,10 @@ class PayloadReader(msgspec.Struct, frozen=True):
         may_read = self.reach.has_source(source.topic, source.connector, source.cluster)
         return RecordReader(self.user, may_read, self._masks(source.cluster, source.topic, source.origin_topic))
 
-    def of_topic(self, topic: str) -> RecordReader:
-        """Return the reader of a topic's records in this cluster."""
+    def of_topic(self, topic: str, origins: Iterable[str] = ()) -> RecordReader:
+        """Return the reader of a topic's records in this cluster, which may come from these origin topics."""
         may_read = self.reach.has_topic(topic, settings.CLUSTER)
-        return RecordReader(self.user, may_read, self._masks(settings.CLUSTER, topic))
+        return RecordReader(self.user, may_read, self._masks(settings.CLUSTER, topic, *origins))
 
     def of_text_by(self, author: int | None) -> RecordReader:
         """Return the reader of a text, such as a program, that may cite any record that its author could read.

@@ -19,6 +19,7 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import Reread
 from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.masked_rows import topic_reader
 from dlqadmin.dialects import mappings
 from dlqadmin.dialects.documents import DialectList, MappingSummary, MappingVersions, ReadYaml, TryOut
 from dlqadmin.dialects.mapping_documents import (
@@ -74,7 +75,7 @@ class MappingTryView(APIView):
         body = _checked(TryBody, request)
         mapping = _mapping(body["mapping"])
         topic = body["topic"]
-        reader = reader_of(request.user).of_topic(topic)
+        reader = topic_reader(topic, reader_of(request.user))
         try:
             count = topics.partitions(topic) if current_reach().has_topic(topic, settings.CLUSTER) else None
             if not count:

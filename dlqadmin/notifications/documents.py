@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications.models import Channel, ChannelDelivery, ChannelKind, DeliveryState
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
@@ -48,6 +51,7 @@ class DeliveryDocument(Document):
     - `delivery`: the id that the receiver saw.
     - `channel`: null if the channel was deleted; `channel_name` remains.
     - `source`: the part of the dashboard that sent it.
+    - `subject`: `…` for people with masked fields, because it may be the title of a group, which may quote a record.
     - `next_try_at`: null if no try is planned.
     - `tries`: the number of all tries. `log` holds the newest 20.
     """
@@ -90,8 +94,8 @@ def channel_document(channel: Channel) -> ChannelDocument:
     )
 
 
-def delivery_document(delivery: ChannelDelivery) -> DeliveryDocument:
-    """Return a delivery without its body."""
+def delivery_document(delivery: ChannelDelivery, reader: Any) -> DeliveryDocument:
+    """Return a delivery without its body, as this user sees it."""
     return DeliveryDocument(
         id=delivery.pk,
         delivery=delivery.public_id,
@@ -99,7 +103,7 @@ def delivery_document(delivery: ChannelDelivery) -> DeliveryDocument:
         channel_name=delivery.channel_name,
         source=delivery.source,
         event=delivery.event,
-        subject=delivery.subject,
+        subject="…" if rules_for(reader) else delivery.subject,
         link=delivery.link,
         state=DeliveryState(delivery.state),
         created_at=iso(delivery.created_at),

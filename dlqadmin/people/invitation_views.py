@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from dlqadmin.accounts.backend import needs_password_alone
 from dlqadmin.accounts.views import NO_STORE
 from dlqadmin.audit.permissions import IsAdministrator
 from dlqadmin.people import invitations
@@ -122,13 +123,17 @@ class AcceptView(APIView):
     @extend_schema(operation_id="invitations_accept", request=AcceptBody, responses={204: None})
     @method_decorator(csrf_protect)
     def post(self, request: Request) -> Response:
-        """Create the account, or set its password, and sign in. After too many tries the response is 429."""
+        """Create the account, or set its password, and sign in. After too many tries the response is 429.
+
+        An account that needs more than its password, such as a code, is not signed in.
+        """
         body = checked(AcceptBody, request)
         user = invitations.accept(
             body["token"], body["username"], body["password"], client_address(request), timezone.now()
         )
-        with transaction.atomic():  # with its audit entry
-            login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+        if needs_password_alone(user):
+            with transaction.atomic():  # with its audit entry
+                login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
         return Response(status=204)
 
 

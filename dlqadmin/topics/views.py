@@ -17,6 +17,7 @@ from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, IsPayloadReader
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.payloads import Part, RecordReader, reader_of
+from dlqadmin.deadletters.search.masked_rows import topic_reader
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError, UpstreamUnavailable
@@ -107,7 +108,7 @@ class TopicRecordsView(APIView):
 
         Reading stops after 20,000 records, 32 MiB or 5 seconds.
         """
-        own = reader_of(request.user).of_topic(name)
+        own = topic_reader(name, reader_of(request.user))
         try:
             partitions = _readable_partitions(name)
             wanted = _page_request(request, partitions, own)
@@ -126,7 +127,7 @@ class TopicRecordView(APIView):
     @extend_schema(operation_id="topics_record", responses=TopicRecordDetail)
     def get(self, request: Request, name: str, partition: int, offset: int) -> Response:
         """Return the record with its headers, if Kafka still has it."""
-        reader = reader_of(request.user).of_topic(name)
+        reader = topic_reader(name, reader_of(request.user))
         found = _find(name, partition, offset)
         reader.note("topic", name, {"what": f"record {partition} / {offset}"})
         return Response(record_document(found, reader))
@@ -148,7 +149,7 @@ class TopicRecordBytesView(APIView):
         part = PARTS.get(request.query_params.get("part", "value"))
         if part is None:
             raise ParameterError("part", "must be key or value")
-        reader = reader_of(request.user).of_topic(name)
+        reader = topic_reader(name, reader_of(request.user))
         found = _find(name, partition, offset)
         data = part_bytes(found, part, reader)
         if data is None:

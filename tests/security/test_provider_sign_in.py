@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from django.conf import settings as settings_of
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -21,7 +22,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.accounts.models import ApiToken, ProviderIdentity
 from dlqadmin.audit.models import AuditEntry
-from tests.dlqadmin.conftest import PASSWORD, alone, person, token_of  # noqa: F401 (every test uses `alone`)
+from tests.dlqadmin.conftest import PASSWORD, alone, person, signed_in, token_of  # noqa: F401 (every test uses `alone`)
 from tests.support.openid_provider import CLIENT_SECRET, OpenIdProvider, unsigned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
@@ -396,3 +397,22 @@ def test_without_local_sign_in_only_superusers_use_their_password(
     assert b"Passwords are only for superusers" in admin.content
     assert not session(browser)["authenticated"]
     assert browser.post(f"{API}/session", {"username": "root", "password": PASSWORD}).status_code == 200
+
+
+def test_a_sign_in_with_a_provider_that_was_left_does_not_shorten_the_session(
+    provider: OpenIdProvider, browser: APIClient
+) -> None:
+    person("bea", "viewer")
+    browser.get("/sign-in/corp")
+    assert browser.post(f"{API}/session", {"username": "bea", "password": PASSWORD}).status_code == 200
+    assert browser.session.get_expiry_age() == settings_of.SESSION_COOKIE_AGE
+
+
+def test_without_local_sign_in_a_password_link_signs_nobody_in(provider: OpenIdProvider, settings: Settings) -> None:
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    settings.LOCAL_SIGN_IN = False
+    link = signed_in(root).post(f"{API}/people/{person('bea', 'viewer').pk}/password-link").json()["link"]
+    new = APIClient()
+    body = {"token": link.rpartition("/")[2], "password": "another-long-password-9"}
+    assert new.post(f"{API}/invitations/accept", body).status_code == 204
+    assert not session(new)["authenticated"]

@@ -18,7 +18,7 @@ from rest_framework.test import APIClient
 from dlqadmin.accounts import two_factor
 from dlqadmin.accounts.models import RecoveryCode, TotpDevice
 from dlqadmin.audit.models import AuditEntry
-from tests.dlqadmin.conftest import PASSWORD, alone, person, token_of  # noqa: F401 (every test uses `alone`)
+from tests.dlqadmin.conftest import PASSWORD, alone, person, signed_in, token_of  # noqa: F401 (every test uses `alone`)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 API = "/api/v1"
@@ -147,6 +147,26 @@ def test_guesses_of_the_code_to_switch_it_off_are_limited(browser: APIClient, se
         browser.post(f"{TWO_FACTOR}/off", {"password": PASSWORD, "code": f"{n:06}"}).status_code for n in range(6)
     ]
     assert statuses == [400] * 5 + [429]
+
+
+def test_a_password_that_is_confirmed_between_guesses_clears_no_count(browser: APIClient, secret: str) -> None:
+    statuses = set()
+    for n in range(6):
+        statuses.add(browser.post(f"{TWO_FACTOR}/off", {"password": PASSWORD, "code": f"{n:06}"}).status_code)
+        browser.post(TWO_FACTOR, {"password": PASSWORD})
+    assert 429 in statuses
+
+
+def test_a_password_link_signs_nobody_in_without_the_code(browser: APIClient, secret: str) -> None:
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    link = signed_in(root).post(f"{API}/people/{User.objects.get(username='ada').pk}/password-link").json()["link"]
+    new = APIClient()
+    body = {"token": link.rpartition("/")[2], "password": "another-long-password-9"}
+    assert new.post(f"{API}/invitations/accept", body).status_code == 204
+    assert not new.get(f"{API}/session").json()["authenticated"]
+    assert new.post(f"{API}/session", {"username": "ada", "password": body["password"]}).status_code == 401
+    more = {"username": "ada", "password": body["password"], "code": code(secret)}
+    assert new.post(f"{API}/session", more).status_code == 200
 
 
 def test_switching_it_off_needs_password_and_code(browser: APIClient, secret: str) -> None:

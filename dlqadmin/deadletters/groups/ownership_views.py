@@ -45,6 +45,7 @@ from dlqadmin.deadletters.groups.views import find_group
 from dlqadmin.deadletters.index import ownership
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
 from dlqadmin.rest.idempotency import IDEMPOTENCY, once
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.models import Team, TeamRole
@@ -250,7 +251,7 @@ def _mentions(user: User) -> MentionList:
         results=[
             MentionDocument(
                 group=row.note.group_id,
-                title=row.note.group.title,
+                title=quoting_text(row.note.group.title),
                 at=iso(row.note.at),
                 actor=row.note.actor,
                 text=row.note.text,

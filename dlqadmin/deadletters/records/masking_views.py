@@ -39,13 +39,14 @@ from dlqadmin.deadletters.records.views import find
 from dlqadmin.masking.json_paths import BadPath, matches, parse
 from dlqadmin.masking.json_spans import NotJson, read
 from dlqadmin.masking.masks import HiddenWhole, RecordMasks, check
-from dlqadmin.masking.models import MaskingRule
+from dlqadmin.masking.models import MaskedField, MaskingRule
 from dlqadmin.masking.rules import is_excepted, topic_mask
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError, StateConflict
 from dlqadmin.teams.models import TeamRoleName
 from dlqadmin.teams.patterns import owns
 from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams, set_reach, teams_with_roles
+from engine.record.record import Headers
 
 MOST_RULES = 500
 NEWEST = 200
@@ -236,26 +237,40 @@ def _preview(rule: MaskingRule, body: dict[str, Any], person: User | None, reque
         if time.monotonic() > ends:
             break
         of += 1
-        effect, after = _effect(row, masks)
+        own = reader.of(row)
+        effect, after = _effect(row, masks, own.masks)
         counts[effect] += 1
         if index == body["index"]:
-            before = reader.of(row).part("value", as_bytes(row.body.value))
+            before = own.part("value", as_bytes(row.body.value))
             shown = None if before is None else before if excepted else after
             example = MaskedExample(dead_letter=row.pk, before=_text(before), after=_text(shown))
-            reader.of(row).note("dead letter", str(row), {"id": row.pk, "what": "preview of a masking rule"})
+            own.note("dead letter", str(row), {"id": row.pk, "what": "preview of a masking rule"})
     return MaskingPreview(of=of, excepted=excepted, example=example, **counts)
 
 
-def _effect(row: DeadLetter, masks: RecordMasks) -> tuple[str, bytes | None]:
-    """Return what the rule does to a record, and the value that it leaves."""
-    key, value, headers = as_bytes(row.body.key), as_bytes(row.body.value), unpack_headers(bytes(row.body.headers))
+def _effect(row: DeadLetter, rule: RecordMasks, own: RecordMasks | None) -> tuple[str, bytes | None]:
+    """Return what the rule does to a record, and the value that it leaves. `own` are the masks for the reader.
+
+    What the reader does not see stays masked, and an expression is not tried on it: the counts would answer a guess.
+    """
+    record_parts = as_bytes(row.body.key), as_bytes(row.body.value), unpack_headers(bytes(row.body.headers))
+    is_guess = own is not None and rule.fields[0].kind == MaskedField.EXPRESSION
     try:
-        masked = masks.value(value)
-        secrets = masks.secrets(key, value, headers)
-        rest = [masks.key(key) != key, *(masks.header(name, data, secrets) != data for name, data in headers)]
+        before = _masked(own if is_guess else None, *record_parts)
+        both = RecordMasks((*own.fields, *rule.fields)) if own is not None else rule
+        after = _masked(both if is_guess else rule, *record_parts)
+        left = both.value(record_parts[1])
     except HiddenWhole:
         return "hidden_whole", None
-    return ("masked" if masked != value or any(rest) else "without_path"), masked
+    return ("masked" if before != after else "without_path"), left
+
+
+def _masked(masks: RecordMasks | None, key: bytes | None, value: bytes | None, headers: Headers) -> tuple[Any, ...]:
+    """Return the parts of a record with these masks. Raises HiddenWhole."""
+    if masks is None:
+        return value, key, *(data for _, data in headers)
+    secrets = masks.secrets(key, value, headers)
+    return masks.value(value), masks.key(key), *(masks.header(name, data, secrets) for name, data in headers)
 
 
 def _text(data: bytes | None) -> str | None:

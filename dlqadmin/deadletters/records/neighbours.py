@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import origin_topics
 from dlqadmin.deadletters.index.column_values import key_text, moment
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader, release
 from dlqadmin.deadletters.records.documents import NeighbourState, OriginNeighbour, OriginNeighbours
 from dlqadmin.deadletters.search.queries import same_origin
 from dlqadmin.rest.times import iso_or_none
@@ -44,9 +46,21 @@ def origin_neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbour
         if item.state == "passed" and item.offset < row.origin_offset and item.key_text == row.key_text
     ]
     for item in results:
-        own = reader.of(failed.get(item.offset, row))
+        own = neighbour_reader(failed.get(item.offset), row, reader)
         item.key_text, item.withheld = release(item.key_text, own), not own.reads_all
     return OriginNeighbours(results=results, last_good=good[-1] if good else None, not_allowed=refused or None)
+
+
+def neighbour_reader(letter: DeadLetter | None, row: DeadLetter, reader: PayloadReader) -> RecordReader:
+    """Return the reader of a record beside `row` in its origin topic. It is a dead letter itself, or `letter` is None.
+
+    Without a dead letter it is a record of the origin topic alone, which may belong to another team.
+    """
+    if letter is not None:
+        return reader.of(letter)
+    own = reader.of(row)
+    may_read = own.may_read and reader.reach.has_topic(row.origin_topic, row.cluster)
+    return msgspec.structs.replace(own, may_read=may_read)
 
 
 def _refusal(row: DeadLetter) -> str:

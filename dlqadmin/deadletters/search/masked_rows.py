@@ -34,6 +34,17 @@ def readers(rows: Iterable[DeadLetter], reader: PayloadReader) -> Iterator[tuple
     return ((row, informed(row, own)) for row, own in found)
 
 
+def topic_reader(topic: str, reader: PayloadReader) -> RecordReader:
+    """Return the reader of a topic's records as Kafka has them.
+
+    Masks of an origin topic hold for the whole dead letter topic if one of its dead letters comes from there, because
+    bytes in Kafka do not tell their origin.
+    """
+    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=topic)
+    _, origins = masked_names(reader)
+    return reader.of_topic(topic, [name for name in origins if rows.filter(origin_topic=name).exists()])
+
+
 def masked_names(reader: PayloadReader) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the dead letter topics and the origin topics whose records have fields masked for this reader."""
     if not reader.rules:

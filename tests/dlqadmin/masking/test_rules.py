@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,16 +12,22 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.alerts.models import AlertFiring
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import HIDDEN
+from dlqadmin.deadletters.payloads import HIDDEN, reader_of
+from dlqadmin.deadletters.search.masked_rows import topic_reader
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.masking.models import MaskingRule
 from dlqadmin.masking.rules import rules_for
+from dlqadmin.notifications import deliveries
+from dlqadmin.notifications.messages import ChannelMessage
+from dlqadmin.overview.models import Dismissal
 from tests.dlqadmin.conftest import member, person, signed_in, team, token_of
 from tests.dlqadmin.deadletters.letters import ALL, index, letter
 from tests.dlqadmin.exports.reading import body as streamed
+from tests.dlqadmin.notifications.sending import made as pager
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1"
@@ -249,3 +256,54 @@ def test_a_file_that_was_written_before_a_rule_is_refused(
     assert as_operator.get(path).status_code == 200
     rule()
     assert as_operator.get(path).status_code == 403
+
+
+def test_a_preview_shows_no_field_that_is_masked_for_its_reader() -> None:
+    rule(field="$.phone", show="nothing")
+    admin = signed_in(member("tim", {team("stations", ["usgs.earthquakes.dlq"]): ("admin",)}))
+
+    def preview(**trial: Any) -> dict[str, Any]:
+        body = {"rule": {**BODY, "topics": ["usgs.earthquakes.dlq"], **trial}, "topic": "usgs.earthquakes.dlq"}
+        answer = admin.post(f"{API}/masking-rules/preview", {**body, "index": 1})
+        assert answer.status_code == 200, answer.content
+        return dict(answer.json())
+
+    other = preview(field="$.mag")
+    assert (other["masked"], PHONE[-4:] in str(other["example"])) == (2, False)
+    assert other["example"]["after"] == '{ "phone": "***", "mag":"***" }'
+    # The counts are the same for a right guess and a wrong one.
+    right, wrong = (preview(kind="regular expression", field=field) for field in (PHONE[1:8], "9999999"))
+    assert right == wrong
+    assert preview(field="$.phone")["masked"] == 2
+
+
+def test_titles_of_groups_are_left_out_of_mentions_dismissals_and_alerts(as_admin: APIClient) -> None:
+    vera = signed_in(person("vera", "operator"))
+    group = DeadLetter.objects.filter(topic="usgs.earthquakes.dlq").latest("pk").fingerprint.group
+    assert as_admin.post(f"{API}/groups/{group.pk}/notes", {"text": "@vera look"}).status_code == 200
+    now = timezone.now()
+    Dismissal.objects.create(
+        finding="g", object_type="group", object_id=str(group.pk), kind="new", title=group.title, reason="known",
+        actor="ada", at=now, until=now + timedelta(days=1), count=1,
+    )  # fmt: skip
+    AlertFiring.objects.create(
+        rule_name="New groups", condition="group_new", subject_kind="group", subject_key=str(group.pk),
+        title=group.title, started_at=now, last_seen=now,
+    )  # fmt: skip
+    deliveries.queue(pager("https://example.com"), ChannelMessage("alert.opened", group.title, ""), "key")
+    doors = ("mentions", "attention/dismissals", "alerts", "deliveries")
+    told = [vera.get(f"{API}/{door}") for door in doors]
+    assert [(answer.status_code, group.title in answer.content.decode()) for answer in told] == [(200, True)] * 4
+    rule()
+    told = [vera.get(f"{API}/{door}") for door in doors]
+    assert [(answer.status_code, group.title in answer.content.decode()) for answer in told] == [(200, False)] * 4
+
+
+def test_a_dead_letter_topic_in_kafka_is_masked_like_the_origins_of_its_records() -> None:
+    row = DeadLetter.objects.filter(topic="usgs.earthquakes.dlq").latest("pk")
+    reader = reader_of(person("ada", "operator"))
+    assert topic_reader(row.topic, reader).masks is None
+    rule(topics=[row.origin_topic])
+    reader = reader_of(person("bea", "operator"))
+    assert topic_reader(row.topic, reader).part("value", VALUE) == VALUE.replace(PHONE.encode(), b"***0142")
+    assert topic_reader("another.dlq", reader).masks is None

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.alerts.models import AlertFiring, AlertRule
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.notifications import channels, tasks
+from dlqadmin.notifications import channels, deliveries, tasks
+from dlqadmin.notifications.messages import ChannelMessage
 from dlqadmin.notifications.models import Channel, ChannelDelivery
+from tests.dlqadmin.conftest import member, signed_in, team
 from tests.dlqadmin.notifications.sending import made, queued, work
 from tests.support.http_target import HttpTarget, Reply
 
@@ -186,3 +190,27 @@ def test_a_read_only_cluster_still_sends(target: HttpTarget, as_admin: APIClient
     settings.READ_ONLY = True
     create(as_admin, target.url)
     assert ChannelDelivery.objects.count() == 0
+
+
+def test_people_of_a_team_see_and_retry_the_deliveries_of_its_rules(target: HttpTarget) -> None:
+    mine, other = team("stations", ["stations.*"]), team("maps", ["maps.*"])
+    ids, now = {}, timezone.now()
+    for name, owner in (("own", mine), ("moved", mine), ("theirs", other), ("of all", None)):
+        ids[name] = AlertRule.objects.create(name=name, team=owner, since=now, created_at=now, updated_at=now).pk
+    AlertFiring.objects.create(
+        rule_id=ids["moved"], rule_name="moved", team=other, condition="group_new", subject_kind="group",
+        subject_key="1", title="Maps fail", started_at=now, last_seen=now, ended_at=now,
+    )  # fmt: skip
+    channel = made(target.url)
+    rows = {}
+    for name, source in [(name, f"rule {pk}") for name, pk in ids.items()] + [("digest", "rules"), ("test", "test")]:
+        found = deliveries.queue(channel, ChannelMessage("alert.opened", f"{name} fails", ""), name, source=source)
+        assert found is not None
+        rows[name] = found.pk
+    ChannelDelivery.objects.update(state="failed")
+    client = signed_in(member("tim", {mine: ("operator",)}))
+    listed = client.get(f"{API}/deliveries").json()["results"]
+    assert [row["subject"] for row in listed] == ["own fails"]
+    statuses = {name: client.post(f"{API}/deliveries/{pk}/retry").status_code for name, pk in rows.items()}
+    assert statuses == dict.fromkeys(rows, 404) | {"own": 200}
+    assert ChannelDelivery.objects.filter(state="queued").count() == 1

@@ -14,6 +14,7 @@ from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import reader_of, release
+from dlqadmin.deadletters.records.neighbours import neighbour_reader
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.replays.models import BulkFix, FixProgram, Rehearsal
 from dlqadmin.teams.models import TeamRole
@@ -161,7 +162,8 @@ def test_results_of_a_rehearsal_are_shown_while_their_record_may_be_read(client:
         {"dead_letter": {"id": ids(topic)[0]}, "message": secret}
         for topic, secret in ((QUAKES, OPEN), (STATIONS, CLOSED))
     ]
-    made = Rehearsal.objects.create(author=reader, wanted={}, result=results, created_at=NOW, done_at=NOW)
+    wanted = {"dead_letters": ids(QUAKES)[:1]}
+    made = Rehearsal.objects.create(author=reader, wanted=wanted, result=results, created_at=NOW, done_at=NOW)
     shown = client.get(f"{API}/rehearsals/{made.pk}").content
     assert OPEN.encode() in shown
     assert CLOSED.encode() not in shown
@@ -177,3 +179,14 @@ def test_two_permissions_must_hold_in_one_team() -> None:
 def test_content_is_not_released_to_a_reader_of_no_record(reader: User) -> None:
     with pytest.raises(AttributeError):
         release("content", reader_of(reader))  # type: ignore[arg-type]
+
+
+def test_the_records_beside_a_dead_letter_belong_to_the_owners_of_the_origin_topic() -> None:
+    row = DeadLetter.objects.filter(topic=QUAKES).latest("pk")
+    other = DeadLetter.objects.filter(topic=STATIONS).latest("pk")
+    reads = {}
+    for name, topics in (("dlq", [QUAKES]), ("both", [QUAKES, row.origin_topic])):
+        reader = reader_of(member(name, {team(f"{name} team", topics): ("viewer", "payload reader")}))
+        asked = (neighbour_reader(letter, row, reader).may_read for letter in (row, other, None))
+        reads[name] = tuple(asked)
+    assert reads == {"dlq": (True, False, False), "both": (True, False, True)}
