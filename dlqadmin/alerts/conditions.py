@@ -270,6 +270,11 @@ class CompiledRule:
         self.conditions = [{**bounds, **values} for values in conditions]
         self.match_all = match_all
         self.scope = RuleScope(reach, compile_filter(query), cluster)
+        self._reads = self.needs - {"groups", "windows", "consumed"} | {("window", s) for s in self.intervals}
+
+    def reads(self, names: frozenset[Any]) -> bool:
+        """Return whether the rule needs one of these facts, named as `AlertFacts.renewed` names them."""
+        return not self._reads.isdisjoint(names)
 
     @property
     def needs(self) -> frozenset[str]:

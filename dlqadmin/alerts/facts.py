@@ -62,9 +62,13 @@ class AlertFacts(msgspec.Struct, frozen=True):
     - `windows`: records by length of the interval (s) and source. `consumed`: records by interval and connector.
     - `hours`: records of this and the previous hour, and of the 24 hours before, by source.
     - `index_lag`: seconds by topic.
+    - `changed`: the groups with new records, if nothing else was read again; None if all groups were read.
+    - `renewed`: the facts that were read for this moment, as `FactReader` names them.
     """
 
     at: datetime
+    changed: frozenset[int] | None = None
+    renewed: frozenset[Any] = frozenset()
     groups: Mapping[int, Group] = {}
     group_cells: Mapping[int, Sequence[SourceCell]] = {}
     fingerprints: Mapping[int, KnownFingerprint] = {}
@@ -100,12 +104,18 @@ class FactReader:
 
     def __init__(self) -> None:
         self._kept: dict[Any, _Kept] = {}
+        self._renewed: set[Any] = set()
         self.sources = SourceTable()
 
-    def read(self, needs: FactNeeds, after_group: int, now: datetime) -> AlertFacts:
-        """Return the facts. Groups with a higher id than `after_group` are recent."""
+    def read(self, needs: FactNeeds, after_group: int, now: datetime, after_letter: int | None = None) -> AlertFacts:
+        """Return the facts. Groups with a higher id than `after_group` are recent.
+
+        With `after_letter`, the groups are those with dead letters of higher ids, and those that are needed.
+        """
+        self._renewed.clear()
         self.sources.read()
-        groups = _groups(needs.groups, after_group, now)
+        changed = None if after_letter is None else self._changed(after_letter, after_group)
+        groups = _groups(needs.groups, after_group, now) if changed is None else _few_groups(changed | needs.groups)
         recent = frozenset(pk for pk in groups if pk > after_group) - _split_groups(after_group)
         windows = {
             s: self._cached(("window", s), max(5.0, min(60.0, s / 60)), now, partial(window, s, now))
@@ -128,7 +138,17 @@ class FactReader:
             index_lag=self._rarely("index_lag", needs, now, lambda: _lag(now)) or {},
             expiring=self._rarely("expiring", needs, now, lambda: _expiring(needs, now), needs.hours) or (),
             replays=self._rarely("replays", needs, now, lambda: _replays(needs.teams, now), needs.teams) or (),
+            changed=changed,
+            renewed=frozenset(self._renewed),
         )
+
+    def _changed(self, after_letter: int, after_group: int) -> frozenset[int]:
+        """Return the groups of the dead letters with higher ids, and the groups that are new."""
+        rows = DeadLetter.objects.filter(pk__gt=after_letter).order_by()
+        fingerprints = rows.values_list("fingerprint_id", flat=True).distinct()
+        known = self.sources.fingerprints
+        added = Group.objects.filter(pk__gt=after_group).values_list("pk", flat=True)
+        return frozenset(known[pk].group for pk in fingerprints if pk in known) | frozenset(added)
 
     def _rarely(self, name: str, needs: FactNeeds, now: datetime, read: Callable[[], Any], key: Any = None) -> Any:
         return self._cached(name, RARELY_S[name], now, read, key) if name in needs.names else None
@@ -138,6 +158,7 @@ class FactReader:
         kept = self._kept.get(name)
         if kept is None or kept.key != key or not timedelta() <= now - kept.at < timedelta(seconds=seconds):
             kept = self._kept[name] = _Kept(read(), now, key)
+            self._renewed.add(name)
         return kept.value
 
 
@@ -230,6 +251,12 @@ def _groups(wanted: Collection[int], after: int, now: datetime) -> dict[int, Gro
         rows.filter(Q(pk__in=wanted) | Q(regressed_at__isnull=False)),
     ]
     return {row.pk: row for part in parts for row in part}
+
+
+def _few_groups(pks: Collection[int]) -> dict[int, Group]:
+    rows = Group.objects.filter(merged_into=None).only(*GROUP_COLUMNS)
+    ids = sorted(pks)
+    return {row.pk: row for n in range(0, len(ids), 5000) for row in rows.filter(pk__in=ids[n : n + 5000])}
 
 
 def _split_groups(after: int) -> set[int]:

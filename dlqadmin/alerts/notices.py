@@ -33,17 +33,24 @@ def due_at(rule: AlertRule, tell: RuleTell, now: datetime) -> datetime:
 
 
 def add(
-    rule: AlertRule, tells: Iterable[RuleTell], firing: AlertFiring, kind: str, now: datetime, *, apart: bool
-) -> datetime | None:
-    """Add a message to each channel, and return when the first one is due; None without channels."""
-    rows = []
-    for tell in tells:
-        due = due_at(rule, tell, now)
-        row = AlertNotice(firing=firing, channel_id=tell.channel_id, kind=kind, telling=firing.tellings)
-        row.apart, row.at, row.due_at = apart and not rule.digest and due <= now, now, due
-        rows.append(row)
-    AlertNotice.objects.bulk_create(rows)
-    return min((row.due_at for row in rows), default=None)
+    rule: AlertRule, tells: Iterable[RuleTell], told: Iterable[tuple[AlertFiring, str, bool]], now: datetime
+) -> None:
+    """Add a message to each channel about each firing: its kind, and whether it is a message of its own."""
+    dues = [(tell, due_at(rule, tell, now)) for tell in tells]
+    rows = [
+        AlertNotice(
+            firing=firing,
+            channel_id=tell.channel_id,
+            kind=kind,
+            telling=firing.tellings,
+            apart=apart and not rule.digest and due <= now,
+            at=now,
+            due_at=due,
+        )
+        for firing, kind, apart in told
+        for tell, due in dues
+    ]
+    AlertNotice.objects.bulk_create(rows, batch_size=500)
 
 
 def send_due(now: datetime) -> int:
