@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db.models import Max, Q, Sum
 
 from dlqadmin.alerts.rule_filters import KnownFingerprint, SourceCell
+from dlqadmin.broker import retention
 from dlqadmin.broker.availability import availability
 from dlqadmin.connectors.cluster_responses import fetch_connectors
 from dlqadmin.connectors.documents import ConnectorDocument
@@ -28,7 +29,7 @@ from dlqadmin.deadletters.models import (
     Regrouping,
     RegroupingMove,
 )
-from dlqadmin.deadletters.records.expiry import ExpiringTopic, expiring_soon
+from dlqadmin.deadletters.records.expiry import ExpiringTopic, RetentionQueries, expiring_soon
 from dlqadmin.deadletters.search import counters
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.metrics.throughput import consumed_since
@@ -102,7 +103,8 @@ class _Kept(NamedTuple):
 class FactReader:
     """Reads facts, and keeps those that change rarely or are expensive to read. For one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, broker: RetentionQueries = retention) -> None:
+        self._broker = broker
         self._kept: dict[Any, _Kept] = {}
         self._renewed: set[Any] = set()
         self.sources = SourceTable()
@@ -136,7 +138,7 @@ class FactReader:
             hours=self._rarely("hours", needs, now, lambda: hour_counts(now)) or {},
             connectors=self._rarely("connectors", needs, now, lambda: _connectors(now)) or (),
             index_lag=self._rarely("index_lag", needs, now, lambda: _lag(now)) or {},
-            expiring=self._rarely("expiring", needs, now, lambda: _expiring(needs, now), needs.hours) or (),
+            expiring=self._rarely("expiring", needs, now, lambda: self._expiring(needs, now), needs.hours) or (),
             replays=self._rarely("replays", needs, now, lambda: _replays(needs.teams, now), needs.teams) or (),
             changed=changed,
             renewed=frozenset(self._renewed),
@@ -149,6 +151,9 @@ class FactReader:
         known = self.sources.fingerprints
         added = Group.objects.filter(pk__gt=after_group).values_list("pk", flat=True)
         return frozenset(known[pk].group for pk in fingerprints if pk in known) | frozenset(added)
+
+    def _expiring(self, needs: FactNeeds, now: datetime) -> list[ExpiringTopic]:
+        return expiring_soon(now, self._broker, within=timedelta(hours=needs.hours))
 
     def _rarely(self, name: str, needs: FactNeeds, now: datetime, read: Callable[[], Any], key: Any = None) -> Any:
         return self._cached(name, RARELY_S[name], now, read, key) if name in needs.names else None
@@ -282,10 +287,6 @@ def _lag(now: datetime) -> dict[str, float]:
     for row in index_lag(now, availability()).partitions:
         found[row.topic] = max(found.get(row.topic, 0.0), row.seconds)
     return found
-
-
-def _expiring(needs: FactNeeds, now: datetime) -> list[ExpiringTopic]:
-    return expiring_soon(now, within=timedelta(hours=needs.hours))
 
 
 def _replays(teams: Collection[int], now: datetime) -> list[WaitingReplay]:

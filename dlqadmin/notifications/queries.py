@@ -10,13 +10,15 @@ from django.db.models import QuerySet
 from dlqadmin.notifications.models import Channel, ChannelDelivery, DeliveryState
 from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.teams.reach import current_reach
 
 MAX_SOURCE = 100
 
 
-def visible(deliveries: QuerySet[ChannelDelivery], user: Any) -> QuerySet[ChannelDelivery]:
-    """Return those of the deliveries that this user may see. Every read and retry over REST asks here."""
-    return deliveries
+def visible(deliveries: QuerySet[ChannelDelivery]) -> QuerySet[ChannelDelivery]:
+    """Return the deliveries about what the teams in reach own. Every read and retry over REST asks here."""
+    reach = current_reach()
+    return deliveries.filter(team_id__in=reach.teams or ()) if reach.is_limited else deliveries
 
 
 def channels() -> QuerySet[Channel]:
@@ -24,10 +26,10 @@ def channels() -> QuerySet[Channel]:
     return Channel.objects.select_related("created_by").order_by("name")
 
 
-def page(params: Mapping[str, str], user: Any) -> tuple[list[ChannelDelivery], str | None]:
+def page(params: Mapping[str, str]) -> tuple[list[ChannelDelivery], str | None]:
     """Return one page of deliveries, newest first, and the cursor of the next. Raises ParameterError."""
     limit = parse_limit(params.get("limit"), default=50)
-    rows = visible(ChannelDelivery.objects.filter(**_filters(params)), user)
+    rows = visible(ChannelDelivery.objects.filter(**_filters(params)))
     if position := decode_cursor(params.get("cursor"), int):
         rows = rows.filter(pk__lt=position[0])
     found = list(rows.defer("body", "facts").order_by("-pk")[: limit + 1])

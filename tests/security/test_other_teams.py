@@ -23,6 +23,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.alerts.models import AlertFiring
 from dlqadmin.audit.entries import record
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.deadletters.index.word_index import write_queued_words
@@ -37,6 +38,8 @@ from dlqadmin.deadletters.models import (
 )
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
+from dlqadmin.notifications import channels
+from dlqadmin.notifications.models import ChannelDelivery
 from dlqadmin.overview.models import Dismissal
 from dlqadmin.replays.fixes.bulk_fixes import fresh_counts
 from dlqadmin.replays.models import (
@@ -47,8 +50,11 @@ from dlqadmin.replays.models import (
     Replay,
     ReplayItem,
 )
-from dlqadmin.teams.models import TeamRoleName
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.teams.models import Team, TeamRoleName
 from engine.record.record import RawRecord
+from tests.dlqadmin.alerts.rigs import rule as alert_rule
+from tests.dlqadmin.alerts.rigs import tick as alert_tick
 from tests.dlqadmin.conftest import alone, member, signed_in, team  # noqa: F401 (every test uses `alone`)
 from tests.dlqadmin.deadletters.letters import index, letter
 from tests.dlqadmin.exports.reading import body as streamed
@@ -80,6 +86,7 @@ def theirs(db: None, settings: Settings, tmp_path: Path) -> World:
     write_queued_words()
     made = _made(signed_in(ben), ben)
     _stored(ben)
+    made |= _alerted(other, ben)
     return {**made, "ben": ben}
 
 
@@ -244,6 +251,20 @@ def _stored(ben: User) -> None:
     )
 
 
+def _alerted(other: Team, ben: User) -> dict[str, Any]:
+    """Store a rule, its firings and deliveries, as evaluation makes them."""
+    channel, _ = channels.create(ASKED, "webhook", "https://example.com/hook", ben, RequestKey())
+    made = alert_rule(
+        {"kind": "records", "more_than": 0, "within_s": 3600}, {"kind": "new_group"},
+        name=CANARY, team=other, query=f"topic:{CANARY}*", tells=((channel.name, False),), created_by=ben,
+    )  # fmt: skip
+    alert_tick(timezone.now())
+    firing, delivery = AlertFiring.objects.latest("pk"), ChannelDelivery.objects.latest("pk")
+    assert (firing.team_id, delivery.team_id) == (other.pk, other.pk)
+    ChannelDelivery.objects.update(state="failed", subject=CANARY, result=CANARY)
+    return {"rule": made.pk, "alert": firing.pk, "delivery": delivery.pk, "channel": channel.pk}
+
+
 def _reads(theirs: World) -> Iterator[tuple[str, str, bool]]:
     """Yield the name and address of each read, and whether the address asks for names of the other team."""
     plain = {"from": "now-1d", "to": "now"}
@@ -304,6 +325,10 @@ def _addresses(path: str, theirs: World) -> list[str]:
         "rehearsals": [Rehearsal.objects.get().pk],
         "regroupings": [theirs["regrouping"]],
         "tokens": [1],
+        "alert-rules": [theirs["rule"]],
+        "alerts": [theirs["alert"]],
+        "deliveries": [theirs["delivery"]],
+        "channels": [theirs["channel"]],
     }
     names = {"connectors": CONNECTOR, "topics": TOPIC, "clusters": "local", "dialects": MAPPING}
     others = {
