@@ -277,6 +277,15 @@ class CompiledRule:
         return not self._reads.isdisjoint(names)
 
     @property
+    def mixes_subjects(self) -> bool:
+        """Return whether conditions about groups and about other subjects must hold together.
+
+        Then any group can make it hold, so it must be matched against all groups.
+        """
+        about_groups = {"groups" in CONDITIONS[values["kind"]].needs for values in self.conditions}
+        return self.match_all and len(about_groups) > 1
+
+    @property
     def needs(self) -> frozenset[str]:
         """Return the names of the facts that its conditions need."""
         return frozenset().union(*(CONDITIONS[values["kind"]].needs for values in self.conditions))

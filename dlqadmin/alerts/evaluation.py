@@ -120,7 +120,8 @@ class RuleEvaluator:
         found: Found = {}
         for rule in rules:
             own = self._compiled[rule.pk][1]
-            if facts.changed is None or rule.team_id is None or rule.team_id in touched or own.reads(facts.renewed):
+            concerns = rule.team_id is None or rule.team_id in touched or own.reads(facts.renewed)
+            if facts.changed is None or (concerns and not own.mixes_subjects):
                 found[rule.pk] = own.match(teams.get(rule.team_id or 0, facts))
         return found
 

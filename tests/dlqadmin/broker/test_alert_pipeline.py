@@ -88,8 +88,8 @@ def test_a_new_group_reaches_its_receivers_within_ten_seconds_once(
     broker: str,
     topic: str,
     hook: HttpTarget,
-    mail_server: MailServer,
-    as_operator: APIClient,  # noqa: F811
+    mail_server: MailServer,  # noqa: F811 (a fixture)
+    as_operator: APIClient,
 ) -> None:
     pager, mail = made(hook.url), made("ops@example.com", "email", "mail")
     own = {"since": timezone.now(), "interval_s": 60}
