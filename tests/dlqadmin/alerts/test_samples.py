@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from dlqadmin.alerts.models import AlertRule
-from dlqadmin.audit.models import AuditEntry
+from dlqadmin.audit.models import READ, AuditEntry
 from dlqadmin.masking.models import MaskingRule
 from dlqadmin.notifications.models import Channel, ChannelDelivery
 from tests.dlqadmin.alerts.rigs import channel, rule, tick
@@ -44,7 +44,7 @@ def test_a_message_has_at_most_three_short_samples_and_the_trail_says_so() -> No
     lines = [line for line in body.split("\n") if "Graz" in line]
     assert [line.split(": ")[0] for line in lines] == [f"usgs.earthquakes.dlq-0@{n}" for n in (4, 3, 2)]
     assert max(len(line) for line in lines) <= 300 + len("usgs.earthquakes.dlq-0@4: ")
-    entry = AuditEntry.objects.get(action="read")
+    entry = AuditEntry.objects.get(action=READ)
     assert (entry.actor, entry.object_id, len(entry.detail["dead_letters"])) == ("alerts", str(made.pk), 3)
 
 
