@@ -159,11 +159,10 @@ class RuleEvaluator:
     def _unchanged(self) -> Iterator[AlertRule]:
         """Yield the rules that are as they were when they were read, with the columns that have no version."""
         rows = AlertRule.objects.order_by().values_list("pk", "version", "muted_until", "digested_at")
-        present = {pk: rest for pk, *rest in rows}
+        present = {pk: (version, muted, digested) for pk, version, muted, digested in rows}
         for rule in self._rules:
-            version, muted, digested = present.get(rule.pk, (None, None, None))
-            if version == rule.version:
-                rule.muted_until, rule.digested_at = muted, digested
+            if (row := present.get(rule.pk)) is not None and row[0] == rule.version:
+                _, rule.muted_until, rule.digested_at = row
                 yield rule
 
 
