@@ -270,6 +270,20 @@ class CompiledRule:
         self.conditions = [{**bounds, **values} for values in conditions]
         self.match_all = match_all
         self.scope = RuleScope(reach, compile_filter(query), cluster)
+        self._reads = self.needs - {"groups", "windows", "consumed"} | {("window", s) for s in self.intervals}
+
+    def reads(self, names: frozenset[Any]) -> bool:
+        """Return whether the rule needs one of these facts, named as `AlertFacts.renewed` names them."""
+        return not self._reads.isdisjoint(names)
+
+    @property
+    def mixes_subjects(self) -> bool:
+        """Return whether conditions about groups and about other subjects must hold together.
+
+        Then any group can make it hold, so it must be matched against all groups.
+        """
+        about_groups = {"groups" in CONDITIONS[values["kind"]].needs for values in self.conditions}
+        return self.match_all and len(about_groups) > 1
 
     @property
     def needs(self) -> frozenset[str]:

@@ -8,12 +8,14 @@ from typing import Any
 
 from dlqadmin.alerts.conditions import CONDITIONS, INTERVALS_S
 from dlqadmin.alerts.models import AlertFiring, AlertRule, FiringState
-from dlqadmin.alerts.preview import BUCKET, LISTED, RulePreview, held_channels
+from dlqadmin.alerts.notices import firing_message
+from dlqadmin.alerts.preview import BUCKET, LISTED, PastFiring, RulePreview, held_channels, past_firing
 from dlqadmin.alerts.quiet_hours import read_quiet
 from dlqadmin.alerts.templates import TEMPLATES
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search.histogram import MS
+from dlqadmin.notifications.deliveries import one_line
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
 
@@ -80,6 +82,7 @@ class AlertRuleDocument(Document):
     quiet: QuietHoursDocument | None
     escalate: EscalationDocument | None
     tell_resolved: bool
+    samples: bool
     muted_until: Time | None
     state: str
     firing: int
@@ -156,12 +159,20 @@ class PreviewSeries(Document):
     points: list[int]
 
 
+class PreviewMessage(Document):
+    """A message that a channel would get. It has no samples of records."""
+
+    subject: str
+    body: str
+
+
 class AlertPreview(Document):
     """What a rule would have done in the last seven days.
 
     - `times`: the number of firings. `firings` are the newest 100 of them, newest first.
     - `partial`: the time limit ended the search, so older firings may be missing.
     - `unknown`: conditions whose past is not known.
+    - `message`: the message about the newest firing; null without one.
     """
 
     times: int
@@ -171,6 +182,7 @@ class AlertPreview(Document):
     series: list[PreviewSeries]
     partial: bool
     unknown: list[str]
+    message: PreviewMessage | None
 
 
 class AlertTemplate(Document):
@@ -239,7 +251,7 @@ def alert_document(row: AlertFiring) -> AlertDocument:
         condition=row.condition,
         subject_kind=row.subject_kind,
         subject_key=row.subject_key,
-        title=_title(row.subject_kind, row.title),
+        title=_shown_title(row.subject_kind, row.title),
         href=row.href,
         facts=row.facts,
         state=FiringState(row.state),
@@ -263,7 +275,7 @@ def preview_document(found: RulePreview, rule: AlertRule, tells: list[dict[str, 
                 condition=row.condition,
                 subject_kind=row.match.kind,
                 subject_key=row.match.key,
-                title=_title(row.match.kind, row.match.title),
+                title=_shown_title(row.match.kind, row.match.title),
                 facts=row.match.facts,
                 held=held_channels(rule, tells, row.started_at),
             )
@@ -274,6 +286,7 @@ def preview_document(found: RulePreview, rule: AlertRule, tells: list[dict[str, 
         series=[PreviewSeries(stage=stage, points=points) for stage, points in sorted(found.series.items())],
         partial=found.is_partial,
         unknown=found.unknown,
+        message=_message(rule, found.firings[-1]) if found.firings else None,
     )
 
 
@@ -305,9 +318,14 @@ def templates_document() -> AlertTemplates:
     )
 
 
-def _title(subject_kind: str, title: str) -> str:
-    """Return a title as the reader sees it. That of a group may quote a record."""
-    return quoting_text(title) if subject_kind == "group" else title
+def _message(rule: AlertRule, row: PastFiring) -> PreviewMessage:
+    message = firing_message(past_firing(rule, row), "opened")
+    return PreviewMessage(subject=one_line(message.subject), body=message.body)
+
+
+def _shown_title(kind: str, title: str) -> str:
+    """Return the title for people. That of a group quotes an error message."""
+    return quoting_text(title) if kind == "group" else title
 
 
 def _rule_document(
@@ -333,6 +351,7 @@ def _rule_document(
         if rule.escalate_after_s is not None and rule.escalate_to_id is not None
         else None,
         tell_resolved=rule.tell_resolved,
+        samples=rule.samples,
         muted_until=iso_or_none(rule.muted_until) if muted else None,
         state="muted" if muted else "firing" if open_count else "acknowledged" if firings else "ok",
         firing=open_count,

@@ -7,7 +7,7 @@ that evaluate at once, one stores nothing. A worker that is killed before the co
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -21,11 +21,14 @@ from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, Evaluati
 from dlqadmin.alerts.team_facts import TeamFacts
 from dlqadmin.alerts.transitions import transitions
 from dlqadmin.rest.text import storable
-from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams
+from dlqadmin.teams.reach import EVERYTHING, NOTHING, Reach, reaches_of
 
 LOOK_BACK = 60  # evaluations; with one every 5 s, transactions of up to 5 minutes may commit ids out of order
 QUIET_FOR = timedelta(seconds=30)  # between two evaluations while nothing is indexed
 KEPT = timedelta(days=90)
+
+
+Found = dict[int, Mapping[Subject, SubjectMatch]]  # by rule; a rule that was not matched is missing
 
 
 class Pass(NamedTuple):
@@ -35,50 +38,92 @@ class Pass(NamedTuple):
     sent: int = 0
 
 
-class RuleEvaluator:
-    """Evaluates the rules again and again. It keeps compiled rules and facts between two evaluations."""
+class EvaluationStamp(NamedTuple):
+    """What changes when dead letters are indexed, or when a rule is made, changed or deleted."""
 
-    def __init__(self) -> None:
-        self._reader = FactReader()
+    data: DataStamp
+    rules: object
+
+
+class RuleEvaluator:
+    """Evaluates the rules again and again. It keeps rules and facts between two evaluations.
+
+    A whole evaluation reads all groups and matches all rules. Between two of them, only the groups with new records
+    are read, and only the rules matched that these groups, or facts that were read again, can concern.
+    """
+
+    def __init__(self, reader: FactReader | None = None) -> None:
+        self._reader = reader or FactReader()
         self._teams = TeamFacts({})
+        self._rules: list[AlertRule] = []
         self._compiled: dict[int, tuple[object, CompiledRule]] = {}
-        self._seen: tuple[object, ...] | None = None
-        self._evaluated_at: datetime | None = None
+        self._seen: EvaluationStamp | None = None
+        self._whole_at: datetime | None = None
 
     def run(self, now: datetime) -> Pass:
         """Evaluate once. While nothing changes, only messages and escalations that are due are looked at."""
         stamp = _stamp()
-        if stamp == self._seen and self._evaluated_at and timedelta() <= now - self._evaluated_at < QUIET_FOR:
+        is_whole = not (self._whole_at and timedelta() <= now - self._whole_at < QUIET_FOR)
+        if stamp == self._seen and not is_whole:
             return _settle(now)
-        rules = list(AlertRule.objects.prefetch_related("tells").order_by("pk"))
+        after_letter = None if is_whole else self._after_letter(stamp)
+        if self._seen is None or self._seen.rules != stamp.rules:
+            self._rules = list(AlertRule.objects.prefetch_related("tells").order_by("pk"))
+        rules = self._rules
         if not rules and not AlertFiring.objects.filter(ended_at=None).exists():
             return Pass()
         mark, _ = EvaluationMark.objects.get_or_create(pk=1)
         active = _active()
-        self._compile(rules)
+        if self._compile(rules):
+            after_letter = None
         after_group = mark.group_ids[0] if mark.group_ids else min((rule.from_group for rule in rules), default=0)
-        facts = self._reader.read(self._needs(rules, active), after_group, now)
-        teams = self._teams.divide(facts)
-        found = {rule.pk: self._compiled[rule.pk][1].match(teams.get(rule.team_id or 0, facts)) for rule in rules}
-        done = self._store(mark, rules, found, facts, after_group)
+        facts = self._reader.read(self._needs(rules, active), after_group, now, after_letter)
+        done = self._store(mark, self._match(rules, facts), facts, after_group)
         if done.stored:
-            self._seen, self._evaluated_at = stamp, now
+            self._seen = stamp
+            if facts.changed is None:
+                self._whole_at = now
+        else:
+            self._whole_at = None  # the other worker may have seen less than this one
         return done
 
-    def _compile(self, rules: Iterable[AlertRule]) -> None:
-        """Compile the rules that changed, or whose team owns something else now."""
-        reaches = {team: of_teams(frozenset((team,))) for team in {rule.team_id for rule in rules} if team is not None}
+    def _after_letter(self, stamp: EvaluationStamp) -> int | None:
+        """Return the id of the last dead letter that was seen; None if all groups must be read."""
+        seen = self._seen
+        if seen is None or seen.rules != stamp.rules or seen.data.letter is None:
+            return None
+        # Transactions may commit ids out of order. The next whole evaluation sees those that are missed here, and new
+        # groups are looked for behind the mark.
+        return seen.data.letter
+
+    def _compile(self, rules: Iterable[AlertRule]) -> bool:
+        """Compile the rules that changed, or whose team owns something else now. Return whether any was."""
+        reaches = reaches_of(frozenset(rule.team_id for rule in rules if rule.team_id is not None))
         if reaches != self._teams.reaches:
             self._teams = TeamFacts(reaches)
         kept = {}
+        changed = False
         for rule in rules:
-            reach = reaches.get(rule.team_id, EVERYTHING) if rule.team_id is not None else EVERYTHING
-            key = (rule.version, reach)
+            reach = reaches.get(rule.team_id, NOTHING) if rule.team_id is not None else EVERYTHING
             known = self._compiled.get(rule.pk)
-            kept[rule.pk] = (
-                known if known is not None and known[0] == key else (key, compiled(rule, reach, own_cluster()))
-            )
+            key = (rule.version, reach)
+            if known is None or known[0] != key:
+                known, changed = (key, compiled(rule, reach, own_cluster())), True
+            kept[rule.pk] = known
         self._compiled = kept
+        return changed
+
+    def _match(self, rules: Iterable[AlertRule], facts: AlertFacts) -> Found:
+        """Match the rules that the facts can concern."""
+        teams = self._teams.divide(facts)
+        touched = self._teams.touched(facts)
+        found: Found = {}
+        for rule in rules:
+            own = self._compiled[rule.pk][1]
+            concerns = rule.team_id is None or rule.team_id in touched or own.reads(facts.renewed)
+            if facts.changed is None or (concerns and not own.mixes_subjects):
+                found[rule.pk] = own.match(teams.get(rule.team_id or 0, facts))
+        return found
 
     def _needs(self, rules: Iterable[AlertRule], active: Mapping[int, Mapping[Subject, AlertFiring]]) -> FactNeeds:
         own = [self._compiled[rule.pk][1] for rule in rules]
@@ -95,8 +140,7 @@ class RuleEvaluator:
     def _store(
         self,
         mark: EvaluationMark,
-        rules: Iterable[AlertRule],
-        found: Mapping[int, Mapping[Subject, SubjectMatch]],
+        found: Found,
         facts: AlertFacts,
         after_group: int,
     ) -> Pass:
@@ -104,18 +148,47 @@ class RuleEvaluator:
             if not _take_turn(mark, max(facts.groups, default=after_group), facts.at):
                 return Pass(stored=False)
             # Acknowledged, changed or deleted meanwhile: what the transaction reads counts.
-            active, versions = _active(lock=True), dict(AlertRule.objects.values_list("pk", "version"))
+            active = _active(lock=True)
             told = _told_before(found, active)
-            for rule in rules:
-                if versions.get(rule.pk) == rule.version:
-                    _apply(rule, active.get(rule.pk, {}), found[rule.pk], told[rule.pk], facts)
+            for rule in self._unchanged():
+                own, matches = active.get(rule.pk, {}), found.get(rule.pk)
+                if matches is not None and (own or matches):
+                    _apply(rule, own, matches, told[rule.pk], facts)
             return Pass(sent=_finish(facts.at))
+
+    def _unchanged(self) -> Iterator[AlertRule]:
+        """Yield the rules that are as they were when they were read, with the columns that have no version."""
+        rows = AlertRule.objects.order_by().values_list("pk", "version", "muted_until", "digested_at")
+        present = {pk: (version, muted, digested) for pk, version, muted, digested in rows}
+        for rule in self._rules:
+            if (row := present.get(rule.pk)) is not None and row[0] == rule.version:
+                _, rule.muted_until, rule.digested_at = row
+                yield rule
 
 
 def compiled(rule: AlertRule, reach: Reach, cluster: str) -> CompiledRule:
     """Return a rule, ready to be matched."""
     bounds = {"since": rule.since, "from_group": rule.from_group}
     return CompiledRule(rule.conditions, rule.query, reach, cluster, match_all=rule.match_all, **bounds)
+
+
+def opened_firing(rule: AlertRule, match: SubjectMatch, told_at: datetime | None, now: datetime) -> AlertFiring:
+    """Return a firing that begins now, unsaved."""
+    return AlertFiring(
+        rule=rule if rule.pk else None,
+        rule_name=rule.name,
+        team_id=rule.team_id,
+        condition=match.condition,
+        subject_kind=match.kind,
+        subject_key=match.key[:330],
+        title=storable(match.title)[:300],
+        event=match.event,
+        facts=storable(match.facts),
+        href=match.href,
+        started_at=now,
+        last_seen=now,
+        told_at=None if told_at is None else min(told_at, now),
+    )
 
 
 def prune(now: datetime) -> None:
@@ -130,7 +203,7 @@ def end(firing: AlertFiring, rule: AlertRule, now: datetime) -> None:
     if rule.tell_resolved and firing.tellings and not _is_muted(rule, now):
         waiting = AlertNotice.objects.filter(firing=firing).exists()  # held ones say that it ended
         if not waiting:
-            notices.add(rule, rule.tells.all(), firing, "resolved", now, apart=True)
+            notices.add(rule, rule.tells.all(), [(firing, "resolved", True)], now)
 
 
 def _take_turn(mark: EvaluationMark, last_group: int, now: datetime) -> bool:
@@ -141,9 +214,11 @@ def _take_turn(mark: EvaluationMark, last_group: int, now: datetime) -> bool:
     return bool(rows.update(turn=mark.turn + 1, ticked_at=now, group_ids=seen))
 
 
-def _stamp() -> tuple[DataStamp, object]:
-    """Return what changes when dead letters are indexed, or when a rule is made, changed or deleted."""
-    return data_stamp(), AlertRule.objects.aggregate(n=Count("pk"), last=Max("pk"), versions=Sum("version"))
+def _stamp() -> EvaluationStamp:
+    """Return the present stamp."""
+    return EvaluationStamp(
+        data_stamp(), AlertRule.objects.aggregate(n=Count("pk"), last=Max("pk"), versions=Sum("version"))
+    )
 
 
 def _settle(now: datetime) -> Pass:
@@ -216,29 +291,33 @@ def _apply(
     for subject in changes.ended:
         end(active[subject], rule, now)
     due: list[tuple[AlertFiring, str, bool]] = []
+    moved = []
     for subject, match in changes.lasting:
         firing = active[subject]
-        if match is not None:
-            _update(firing, match)
+        if match is not None and _moves(firing, match):
+            moved.append(firing)
         if kind := _message_kind(rule, firing, match, now):
             is_late = kind == "opened" and _is_overdue(rule, match.at if match else firing.started_at, now)
             due.append((firing, kind, is_late))
-    for match in changes.opened:
-        firing = _open(rule, match, now)
+    AlertFiring.objects.bulk_update(moved, ["facts", "last_seen"], batch_size=500)
+    for firing, match in zip(_open(rule, changes.opened, now), changes.opened, strict=True):
         if kind := _message_kind(rule, firing, match, now):
             due.append((firing, kind, _is_overdue(rule, match.at, now)))
     if due and not _is_muted(rule, now):
         _tell(rule, due, now)
 
 
-def _tell(rule: AlertRule, due: Iterable[tuple[AlertFiring, str, bool]], now: datetime) -> None:
+def _tell(rule: AlertRule, due: Sequence[tuple[AlertFiring, str, bool]], now: datetime) -> None:
     tells = list(rule.tells.all())
-    for firing, kind, overdue in due:
+    first = min((notices.due_at(rule, tell, now) for tell in tells), default=now)
+    for firing, _, _ in due:
         firing.told_at, firing.tellings = now, firing.tellings + 1
-        first = notices.add(rule, tells, firing, kind, now, apart=not overdue)
         if rule.escalate_after_s is not None and firing.escalate_at is None and firing.escalated_at is None:
-            firing.escalate_at = (first or now) + timedelta(seconds=rule.escalate_after_s)
-        firing.save(update_fields=["told_at", "tellings", "escalate_at"])
+            firing.escalate_at = first + timedelta(seconds=rule.escalate_after_s)
+    AlertFiring.objects.bulk_update(
+        [firing for firing, _, _ in due], ["told_at", "tellings", "escalate_at"], batch_size=500
+    )
+    notices.add(rule, tells, [(firing, kind, not overdue) for firing, kind, overdue in due], now)
     if rule.digest:
         next_at = now if rule.digested_at is None else rule.digested_at + timedelta(seconds=rule.interval_s)
         if next_at <= now or rule.digested_at is None or rule.digested_at > now:
@@ -266,32 +345,26 @@ def _is_overdue(rule: AlertRule, at: datetime, now: datetime) -> bool:
     return now - at > timedelta(seconds=max(rule.interval_s, 300))
 
 
-def _open(rule: AlertRule, match: SubjectMatch, now: datetime) -> AlertFiring:
-    own = AlertFiring.objects.filter(rule=rule, subject_kind=match.kind, subject_key=match.key)
-    told_at = own.aggregate(at=Max("told_at"))["at"]
-    return AlertFiring.objects.create(
-        rule=rule,
-        rule_name=rule.name,
-        team_id=rule.team_id,
-        condition=match.condition,
-        subject_kind=match.kind,
-        subject_key=match.key[:330],
-        title=storable(match.title)[:300],
-        event=match.event,
-        facts=storable(match.facts),
-        href=match.href,
-        started_at=now,
-        last_seen=now,
-        told_at=None if told_at is None else min(told_at, now),
+def _open(rule: AlertRule, matches: Sequence[SubjectMatch], now: datetime) -> list[AlertFiring]:
+    """Open a firing for each match. It inherits the time of the last message of its subject."""
+    if not matches:
+        return []
+    keys = {match.key[:330] for match in matches}
+    own = AlertFiring.objects.filter(rule=rule, subject_key__in=keys).order_by()
+    rows = own.values_list("subject_kind", "subject_key").annotate(at=Max("told_at"))
+    told = {(kind, key): at for kind, key, at in rows}
+    return AlertFiring.objects.bulk_create(
+        [opened_firing(rule, match, told.get((match.kind, match.key[:330])), now) for match in matches], batch_size=500
     )
 
 
-def _update(firing: AlertFiring, match: SubjectMatch) -> None:
-    """Store what changed about a firing. Counts alone move with each record, so the title keeps its first ones."""
+def _moves(firing: AlertFiring, match: SubjectMatch) -> bool:
+    """Take over what changed. Counts alone move with each record, so the title keeps its first ones."""
     facts = storable(match.facts)
-    if facts != firing.facts:
-        firing.facts, firing.last_seen = facts, max(firing.last_seen, match.active_at)
-        firing.save(update_fields=["facts", "last_seen"])
+    if facts == firing.facts:
+        return False
+    firing.facts, firing.last_seen = facts, max(firing.last_seen, match.active_at)
+    return True
 
 
 def _is_muted(rule: AlertRule, now: datetime) -> bool:

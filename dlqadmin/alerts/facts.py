@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db.models import Max, Q, Sum
 
 from dlqadmin.alerts.rule_filters import KnownFingerprint, SourceCell
+from dlqadmin.broker import retention
 from dlqadmin.broker.availability import availability
 from dlqadmin.connectors.cluster_responses import fetch_connectors
 from dlqadmin.connectors.documents import ConnectorDocument
@@ -28,7 +29,7 @@ from dlqadmin.deadletters.models import (
     Regrouping,
     RegroupingMove,
 )
-from dlqadmin.deadletters.records.expiry import ExpiringTopic, expiring_soon
+from dlqadmin.deadletters.records.expiry import ExpiringTopic, RetentionQueries, expiring_soon
 from dlqadmin.deadletters.search import counters
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.metrics.throughput import consumed_since
@@ -62,9 +63,13 @@ class AlertFacts(msgspec.Struct, frozen=True):
     - `windows`: records by length of the interval (s) and source. `consumed`: records by interval and connector.
     - `hours`: records of this and the previous hour, and of the 24 hours before, by source.
     - `index_lag`: seconds by topic.
+    - `changed`: the groups with new records, if nothing else was read again; None if all groups were read.
+    - `renewed`: the facts that were read for this moment, as `FactReader` names them.
     """
 
     at: datetime
+    changed: frozenset[int] | None = None
+    renewed: frozenset[Any] = frozenset()
     groups: Mapping[int, Group] = {}
     group_cells: Mapping[int, Sequence[SourceCell]] = {}
     fingerprints: Mapping[int, KnownFingerprint] = {}
@@ -98,14 +103,21 @@ class _Kept(NamedTuple):
 class FactReader:
     """Reads facts, and keeps those that change rarely or are expensive to read. For one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, broker: RetentionQueries = retention) -> None:
+        self._broker = broker
         self._kept: dict[Any, _Kept] = {}
+        self._renewed: set[Any] = set()
         self.sources = SourceTable()
 
-    def read(self, needs: FactNeeds, after_group: int, now: datetime) -> AlertFacts:
-        """Return the facts. Groups with a higher id than `after_group` are recent."""
+    def read(self, needs: FactNeeds, after_group: int, now: datetime, after_letter: int | None = None) -> AlertFacts:
+        """Return the facts. Groups with a higher id than `after_group` are recent.
+
+        With `after_letter`, the groups are those with dead letters of higher ids, and those that are needed.
+        """
+        self._renewed.clear()
         self.sources.read()
-        groups = _groups(needs.groups, after_group, now)
+        changed = None if after_letter is None else self._changed(after_letter, after_group)
+        groups = _groups(needs.groups, after_group, now) if changed is None else _few_groups(changed | needs.groups)
         recent = frozenset(pk for pk in groups if pk > after_group) - _split_groups(after_group)
         windows = {
             s: self._cached(("window", s), max(5.0, min(60.0, s / 60)), now, partial(window, s, now))
@@ -126,9 +138,22 @@ class FactReader:
             hours=self._rarely("hours", needs, now, lambda: hour_counts(now)) or {},
             connectors=self._rarely("connectors", needs, now, lambda: _connectors(now)) or (),
             index_lag=self._rarely("index_lag", needs, now, lambda: _lag(now)) or {},
-            expiring=self._rarely("expiring", needs, now, lambda: _expiring(needs, now), needs.hours) or (),
+            expiring=self._rarely("expiring", needs, now, lambda: self._expiring(needs, now), needs.hours) or (),
             replays=self._rarely("replays", needs, now, lambda: _replays(needs.teams, now), needs.teams) or (),
+            changed=changed,
+            renewed=frozenset(self._renewed),
         )
+
+    def _changed(self, after_letter: int, after_group: int) -> frozenset[int]:
+        """Return the groups of the dead letters with higher ids, and the groups that are new."""
+        rows = DeadLetter.objects.filter(pk__gt=after_letter).order_by()
+        fingerprints = rows.values_list("fingerprint_id", flat=True).distinct()
+        known = self.sources.fingerprints
+        added = Group.objects.filter(pk__gt=after_group).values_list("pk", flat=True)
+        return frozenset(known[pk].group for pk in fingerprints if pk in known) | frozenset(added)
+
+    def _expiring(self, needs: FactNeeds, now: datetime) -> list[ExpiringTopic]:
+        return expiring_soon(now, self._broker, within=timedelta(hours=needs.hours))
 
     def _rarely(self, name: str, needs: FactNeeds, now: datetime, read: Callable[[], Any], key: Any = None) -> Any:
         return self._cached(name, RARELY_S[name], now, read, key) if name in needs.names else None
@@ -138,6 +163,7 @@ class FactReader:
         kept = self._kept.get(name)
         if kept is None or kept.key != key or not timedelta() <= now - kept.at < timedelta(seconds=seconds):
             kept = self._kept[name] = _Kept(read(), now, key)
+            self._renewed.add(name)
         return kept.value
 
 
@@ -232,6 +258,12 @@ def _groups(wanted: Collection[int], after: int, now: datetime) -> dict[int, Gro
     return {row.pk: row for part in parts for row in part}
 
 
+def _few_groups(pks: Collection[int]) -> dict[int, Group]:
+    rows = Group.objects.filter(merged_into=None).only(*GROUP_COLUMNS)
+    ids = sorted(pks)
+    return {row.pk: row for n in range(0, len(ids), 5000) for row in rows.filter(pk__in=ids[n : n + 5000])}
+
+
 def _split_groups(after: int) -> set[int]:
     """Return the groups that people made: their dead letters are not new."""
     rows = RegroupingMove.objects.filter(to_group_id__gt=after)
@@ -255,10 +287,6 @@ def _lag(now: datetime) -> dict[str, float]:
     for row in index_lag(now, availability()).partitions:
         found[row.topic] = max(found.get(row.topic, 0.0), row.seconds)
     return found
-
-
-def _expiring(needs: FactNeeds, now: datetime) -> list[ExpiringTopic]:
-    return expiring_soon(now, within=timedelta(hours=needs.hours))
 
 
 def _replays(teams: Collection[int], now: datetime) -> list[WaitingReplay]:

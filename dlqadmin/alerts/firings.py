@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, QueryDict
 
 from dlqadmin.alerts.models import AlertFiring, FiringState
+from dlqadmin.alerts.notices import told_title
 from dlqadmin.alerts.rules import require_end
 from dlqadmin.audit.entries import record
 from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
@@ -87,4 +88,4 @@ def _lasting(firing: AlertFiring) -> AlertFiring:
 
 
 def _record(actor: User, action: str, firing: AlertFiring, **detail: Any) -> None:
-    record(actor, action, "alert", str(firing.pk), {"rule": firing.rule_name, "title": firing.title, **detail})
+    record(actor, action, "alert", str(firing.pk), {"rule": firing.rule_name, "title": told_title(firing), **detail})

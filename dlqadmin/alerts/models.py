@@ -22,6 +22,7 @@ class AlertRule(models.Model):
     - `version` grows with each change. `since` and `from_group` are the time and the highest group id of the last
       change of what the rule looks for: events from before it are not told.
     - `digested_at`: the time of the last digest.
+    - `samples`: messages about a group show records, in channels that may have samples.
     """
 
     team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
@@ -33,6 +34,7 @@ class AlertRule(models.Model):
     digest = models.BooleanField(default=False)
     quiet = models.JSONField(default=dict)
     tell_resolved = models.BooleanField(default=True)
+    samples = models.BooleanField(default=False, db_default=False)
     escalate_after_s = models.IntegerField(null=True, blank=True)
     escalate_to = models.ForeignKey(Channel, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     muted_until = models.DateTimeField(null=True, blank=True)

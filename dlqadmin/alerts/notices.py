@@ -11,6 +11,9 @@ from django.conf import settings
 
 from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, RuleTell
 from dlqadmin.alerts.quiet_hours import quiet_end, read_quiet
+from dlqadmin.alerts.samples import samples_of
+from dlqadmin.deadletters.models import Fingerprint
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications import deliveries
 from dlqadmin.notifications.messages import ChannelMessage
 from dlqadmin.notifications.models import Channel
@@ -19,6 +22,7 @@ from dlqadmin.rest.times import iso, iso_or_none
 
 AT_ONCE = 10  # messages of a rule to a channel; more become one digest
 LISTED = 50  # firings in the text of a digest
+SAMPLED = ("opened", "repeated", "escalated")  # kinds of messages with samples
 BEGINNINGS = {"opened": "", "repeated": "Still firing: ", "resolved": "Resolved: ", "escalated": "Not acknowledged: "}
 
 
@@ -33,17 +37,24 @@ def due_at(rule: AlertRule, tell: RuleTell, now: datetime) -> datetime:
 
 
 def add(
-    rule: AlertRule, tells: Iterable[RuleTell], firing: AlertFiring, kind: str, now: datetime, *, apart: bool
-) -> datetime | None:
-    """Add a message to each channel, and return when the first one is due; None without channels."""
-    rows = []
-    for tell in tells:
-        due = due_at(rule, tell, now)
-        row = AlertNotice(firing=firing, channel_id=tell.channel_id, kind=kind, telling=firing.tellings)
-        row.apart, row.at, row.due_at = apart and not rule.digest and due <= now, now, due
-        rows.append(row)
-    AlertNotice.objects.bulk_create(rows)
-    return min((row.due_at for row in rows), default=None)
+    rule: AlertRule, tells: Iterable[RuleTell], told: Iterable[tuple[AlertFiring, str, bool]], now: datetime
+) -> None:
+    """Add a message to each channel about each firing: its kind, and whether it is a message of its own."""
+    dues = [(tell, due_at(rule, tell, now)) for tell in tells]
+    rows = [
+        AlertNotice(
+            firing=firing,
+            channel_id=tell.channel_id,
+            kind=kind,
+            telling=firing.tellings,
+            apart=apart and not rule.digest and due <= now,
+            at=now,
+            due_at=due,
+        )
+        for firing, kind, apart in told
+        for tell, due in dues
+    ]
+    AlertNotice.objects.bulk_create(rows, batch_size=500)
 
 
 def send_due(now: datetime) -> int:
@@ -64,10 +75,23 @@ def send_due(now: datetime) -> int:
 
 def link(firing: AlertFiring) -> str:
     """Return the address of a firing's page, or "" if the dashboard does not know its own address."""
-    return f"{settings.DLQADMIN_URL}/alerts/firings/{firing.pk}" if settings.DLQADMIN_URL else ""
+    return f"{settings.DLQADMIN_URL}/alerts/firings/{firing.pk}" if settings.DLQADMIN_URL and firing.pk else ""
 
 
-def firing_facts(firing: AlertFiring) -> dict[str, Any]:
+def told_title(firing: AlertFiring) -> str:
+    """Return the title for messages and for the audit trail.
+
+    The title of a group quotes an error message, which may hold masked fields. Channels have no rights, so with any
+    masking rule in force they are told the exception and the stage instead.
+    """
+    if firing.subject_kind != "group" or not rules_for(None):
+        return firing.title
+    known = Fingerprint.objects.filter(group=int(firing.subject_key)).order_by("pk").first()
+    number = f"group {firing.subject_key}"
+    return f"{known.exception_class.rpartition('.')[2]} in {known.stage} ({number})" if known else number.capitalize()
+
+
+def firing_facts(firing: AlertFiring, title: str) -> dict[str, Any]:
     """Return a firing for programs: names, counts and times, no content of records."""
     return {
         "firing": firing.pk,
@@ -75,12 +99,26 @@ def firing_facts(firing: AlertFiring) -> dict[str, Any]:
         "rule_name": firing.rule_name,
         "cluster": settings.CLUSTER,
         "condition": firing.condition,
-        "subject": {"kind": firing.subject_kind, "key": firing.subject_key, "title": firing.title},
+        "subject": {"kind": firing.subject_kind, "key": firing.subject_key, "title": title},
         "state": firing.state,
         "started_at": iso(firing.started_at),
         "ended_at": iso_or_none(firing.ended_at),
         "facts": firing.facts,
     }
+
+
+def firing_message(firing: AlertFiring, kind: str, samples: Sequence[str] = ()) -> ChannelMessage:
+    """Return the message about one firing, which need not be saved."""
+    title = told_title(firing)
+    text = [
+        f"{BEGINNINGS[kind]}{title}",
+        f"Rule: {firing.rule_name}. Cluster: {settings.CLUSTER}.",
+        f"Since {firing.started_at:%Y-%m-%d %H:%M:%S} UTC"
+        + (f", until {firing.ended_at:%Y-%m-%d %H:%M:%S} UTC." if firing.ended_at else "."),
+        *(("Newest records, masked:", *samples) if samples else ()),
+    ]
+    subject = f"{BEGINNINGS[kind]}{title}"
+    return ChannelMessage(f"alert.{kind}", subject, "\n".join(text), link(firing), firing_facts(firing, title))
 
 
 def test_message(rule: AlertRule, by: str) -> ChannelMessage:
@@ -102,46 +140,35 @@ def _send(channel: Channel, due: Sequence[AlertNotice]) -> int:
     collected = [row for row in due if row.pk not in alone]
     for row in singles:
         key = f"alert {row.firing_id} {row.kind} {row.telling} {channel.pk}"
-        deliveries.queue(channel, _message(row), key, source=f"rule {row.firing.rule_id}")
+        samples = samples_of(row.firing, channel) if row.kind in SAMPLED else []
+        message = firing_message(row.firing, row.kind, samples)
+        deliveries.queue(channel, message, key, source=f"rule {row.firing.rule_id}", team=row.firing.team_id)
     if collected:
         rules = {row.firing.rule_id for row in collected}
         source = f"rule {rules.pop()}" if len(rules) == 1 else "rules"
-        deliveries.queue(channel, _digest(collected), f"alert digest {collected[0].pk} {channel.pk}", source=source)
+        teams = {row.firing.team_id for row in collected}
+        team = teams.pop() if len(teams) == 1 else None  # of several teams: nobody of one team may see it
+        key = f"alert digest {collected[0].pk} {channel.pk}"
+        deliveries.queue(channel, _digest(collected), key, source=source, team=team)
     return len(singles) + bool(collected)
-
-
-def _message(row: AlertNotice) -> ChannelMessage:
-    firing = row.firing
-    text = [
-        f"{BEGINNINGS[row.kind]}{firing.title}",
-        f"Rule: {firing.rule_name}. Cluster: {settings.CLUSTER}.",
-        f"Since {firing.started_at:%Y-%m-%d %H:%M:%S} UTC"
-        + (f", until {firing.ended_at:%Y-%m-%d %H:%M:%S} UTC." if firing.ended_at else "."),
-    ]
-    return ChannelMessage(
-        f"alert.{row.kind}",
-        f"{BEGINNINGS[row.kind]}{firing.title}",
-        "\n".join(text),
-        link(firing),
-        firing_facts(firing),
-    )
 
 
 def _digest(rows: Sequence[AlertNotice]) -> ChannelMessage:
     """Return one message about several firings, each listed once with what became of it."""
     firings = {row.firing_id: row.firing for row in rows}
+    listed = [(one, told_title(one)) for one in list(firings.values())[:LISTED]]
     lasting = sum(firing.ended_at is None for firing in firings.values())
-    lines = [_digest_line(firing) for firing in list(firings.values())[:LISTED]]
+    lines = [_digest_line(*one) for one in listed]
     if more := len(firings) - LISTED:
         lines += [f"and {more} more"] if more > 0 else []
     subject = f"{counted(len(firings), 'alert')}, {lasting} still firing"
     if len(firings) == 1:
-        subject = next(iter(firings.values())).title
+        subject = listed[0][1]
     page = f"{settings.DLQADMIN_URL}/alerts" if settings.DLQADMIN_URL else ""
-    facts = {"cluster": settings.CLUSTER, "firings": [firing_facts(one) for one in list(firings.values())[:LISTED]]}
+    facts = {"cluster": settings.CLUSTER, "firings": [firing_facts(*one) for one in listed]}
     return ChannelMessage("alert.digest", subject, "\n".join(lines), page, facts)
 
 
-def _digest_line(firing: AlertFiring) -> str:
+def _digest_line(firing: AlertFiring, title: str) -> str:
     times = f"{firing.started_at:%d %b %H:%M}–" + (f"{firing.ended_at:%d %b %H:%M}" if firing.ended_at else "now")
-    return f"{times} UTC  {firing.title} ({firing.rule_name})"
+    return f"{times} UTC  {title} ({firing.rule_name})"

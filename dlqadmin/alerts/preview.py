@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from dlqadmin.alerts import notices
 from dlqadmin.alerts.conditions import CONDITIONS, CompiledRule, Subject, SubjectMatch
-from dlqadmin.alerts.evaluation import compiled
+from dlqadmin.alerts.evaluation import compiled, opened_firing
 from dlqadmin.alerts.facts import own_cluster
 from dlqadmin.alerts.history import AlertHistory, by_stage
-from dlqadmin.alerts.models import AlertRule, RuleTell
+from dlqadmin.alerts.models import AlertFiring, AlertRule, RuleTell
 from dlqadmin.alerts.transitions import transitions
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.search.time_limits import TimeBudget
@@ -71,6 +71,11 @@ def replay(rule: CompiledRule, history: AlertHistory) -> list[PastFiring]:
             found.append(made)
         history.watched = {int(key) for kind, key in active if kind == "group"}
     return found
+
+
+def past_firing(rule: AlertRule, row: PastFiring) -> AlertFiring:
+    """Return an unsaved firing, as evaluation would have stored it."""
+    return opened_firing(rule, row.match, None, row.started_at)
 
 
 def held_channels(rule: AlertRule, tells: Sequence[Mapping[str, Any]], at: datetime) -> list[int]:

@@ -74,7 +74,11 @@ class EscalateBody(Form):
 
 
 class RuleBody(Form):
-    """A rule. `team` null: the rule counts everything, which needs the global role operator."""
+    """A rule. `team` null: the rule counts everything, which needs the global role operator.
+
+    `samples`: messages about a group show up to three masked records, in channels that may have samples. This needs the
+    role payload reader.
+    """
 
     name = serializers.CharField(max_length=100)
     team = serializers.IntegerField(min_value=1, max_value=2**63 - 1, allow_null=True, default=None)
@@ -87,6 +91,7 @@ class RuleBody(Form):
     quiet = QuietBody(allow_null=True, default=None)
     escalate = EscalateBody(allow_null=True, default=None)
     tell_resolved = serializers.BooleanField(default=True)
+    samples = serializers.BooleanField(default=False)
 
     def validate_tells(self, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Refuse a channel that is named twice."""

@@ -15,6 +15,7 @@ from dlqadmin.alerts import notices
 from dlqadmin.alerts.models import AlertFiring, AlertRule, RuleTell
 from dlqadmin.alerts.rule_filters import compile_filter
 from dlqadmin.audit.entries import record
+from dlqadmin.audit.permissions import READ_PAYLOADS, reach_of
 from dlqadmin.deadletters.models import Group
 from dlqadmin.notifications import deliveries
 from dlqadmin.notifications.models import Channel
@@ -98,7 +99,8 @@ def send_test(rule: AlertRule, actor: User) -> int:
     with transaction.atomic():
         channels = list(Channel.objects.filter(pk__in=_channel_ids(rule)).order_by("pk"))
         for channel in channels:
-            deliveries.queue(channel, message, f"alert test {rule.pk} {uuid.uuid4().hex}", source=f"rule {rule.pk}")
+            key = f"alert test {rule.pk} {uuid.uuid4().hex}"
+            deliveries.queue(channel, message, key, source=f"rule {rule.pk}", team=rule.team_id)
         _record(actor, "test alert rule", rule)
     return len(channels)
 
@@ -123,6 +125,7 @@ def draft(body: Mapping[str, Any], actor: User, now: datetime) -> AlertRule:
         digest=body["digest"],
         quiet={name: _clock(value) for name, value in quiet.items()} if quiet else {},
         tell_resolved=body["tell_resolved"],
+        samples=body["samples"] and _may_sample(actor, body["team"]),
         escalate_after_s=escalate["after_s"] if escalate else None,
         escalate_to_id=escalate["channel"] if escalate else None,
         since=now,
@@ -146,6 +149,7 @@ def described(rule: AlertRule) -> dict[str, Any]:
         "digest": rule.digest,
         "quiet": rule.quiet,
         "tell_resolved": rule.tell_resolved,
+        "samples": rule.samples,
         "escalate": [rule.escalate_after_s, rule.escalate_to.name] if rule.escalate_to else None,
     }
 
@@ -167,6 +171,14 @@ def _team(pk: int | None) -> Team | None:
     if found is None or (reach.teams is not None and pk not in reach.teams):
         raise PermissionDenied("A rule of a team needs the role operator in it.")
     return found
+
+
+def _may_sample(actor: User, team: int | None) -> bool:
+    """Return True. Raises PermissionDenied for those who could not read these records themselves."""
+    reach = reach_of(actor, READ_PAYLOADS)
+    if reach.teams is not None and team not in reach.teams:
+        raise PermissionDenied("A rule with samples needs the role payload reader for the rule's team.")
+    return True
 
 
 def _set_tells(rule: AlertRule, tells: Iterable[Mapping[str, Any]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,11 +21,17 @@ class TeamFacts:
     def __init__(self, reaches: Mapping[int, Reach]) -> None:
         self.reaches = reaches
         self._teams: dict[SourceCell, list[int]] = {}
+        self._divided: dict[object, tuple[Mapping[SourceCell, Any], dict[int, dict[SourceCell, Any]]]] = {}
+
+    def touched(self, facts: AlertFacts) -> set[int]:
+        """Return the teams that have sources of the groups with new records."""
+        cells = {cell for pk in facts.changed or () for cell in facts.group_cells.get(pk, ())}
+        return {team for cell in cells for team in self._teams_of(cell)}
 
     def divide(self, facts: AlertFacts) -> dict[int, AlertFacts]:
         """Return the facts of each team. A group belongs to each team that has one of its sources."""
-        hours = self._by_team(facts.hours)
-        windows = {seconds: self._by_team(cells) for seconds, cells in facts.windows.items()}
+        hours = self._kept("hours", facts.hours)
+        windows = {seconds: self._kept(seconds, cells) for seconds, cells in facts.windows.items()}
         group_cells: dict[int, dict[int, list[SourceCell]]] = defaultdict(dict)
         for pk, cells in facts.group_cells.items():
             for cell in cells:
@@ -41,6 +47,13 @@ class TeamFacts:
             )
             for team in self.reaches
         }
+
+    def _kept(self, name: object, cells: Mapping[SourceCell, Value]) -> dict[int, dict[SourceCell, Value]]:
+        """Return counts by team. The reader keeps counts for several evaluations, so they are divided once."""
+        known = self._divided.get(name)
+        if known is None or known[0] is not cells:
+            known = self._divided[name] = cells, self._by_team(cells)
+        return known[1]
 
     def _by_team(self, cells: Mapping[SourceCell, Value]) -> dict[int, dict[SourceCell, Value]]:
         found: dict[int, dict[SourceCell, Value]] = defaultdict(dict)

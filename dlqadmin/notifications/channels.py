@@ -27,14 +27,18 @@ TEST_WAIT_S, TEST_POLL_S = 15.0, 0.2
 TEST_SOURCE = "test"
 
 
-def create(name: str, kind: str, target: str, actor: User, once: RequestKey) -> tuple[Channel, str]:
+def create(
+    name: str, kind: str, target: str, actor: User, once: RequestKey, may_have_samples: bool = False
+) -> tuple[Channel, str]:
     """Create a channel. Return it with the secret of its signatures, which is "" for other kinds than webhooks.
 
     Raises ParameterError, and StateConflict at too many channels.
     """
     if Channel.objects.count() >= MAX_CHANNELS:
         raise StateConflict(f"There are {MAX_CHANNELS} channels, the maximum. Delete one first.")
-    channel = Channel(created_by=actor, idempotency_key=once.key, request_digest=once.digest)
+    channel = Channel(
+        may_have_samples=may_have_samples, created_by=actor, idempotency_key=once.key, request_digest=once.digest
+    )
     secret = _fill(channel, name, kind, target)
     with transaction.atomic():
         _save(channel)
@@ -42,16 +46,22 @@ def create(name: str, kind: str, target: str, actor: User, once: RequestKey) -> 
     return channel, secret
 
 
-def replace(channel: Channel, name: str, kind: str, target: str, actor: User) -> tuple[Channel, str]:
+def replace(
+    channel: Channel, name: str, kind: str, target: str, actor: User, may_have_samples: bool | None = None
+) -> tuple[Channel, str]:
     """Change a channel. An empty target keeps the former one. Return it with its secret if it got a new one.
+
+    A target elsewhere has no samples until an administrator allows them again.
 
     Raises ParameterError.
     """
     with transaction.atomic():
         locked = Channel.objects.select_for_update().get(pk=channel.pk)
-        before = {"name": locked.name, "to": locked.description}
+        before = {"name": locked.name, "to": locked.description, "samples": locked.may_have_samples}
         if not target and kind != locked.kind:
             raise ParameterError("target", "is needed, because the kind changes")
+        if may_have_samples is not None or target:
+            locked.may_have_samples = bool(may_have_samples)
         secret = _fill(locked, name, kind, target)
         _save(locked)
         _record(actor, "change channel", locked, former=before, target="changed" if target else "kept")
@@ -123,4 +133,10 @@ def _save(channel: Channel) -> None:
 
 
 def _record(actor: User, action: str, channel: Channel, **more: object) -> None:
-    record(actor, action, "channel", channel.name, {"kind": channel.kind, "to": channel.description, **more})
+    record(
+        actor,
+        action,
+        "channel",
+        channel.name,
+        {"kind": channel.kind, "to": channel.description, "samples": channel.may_have_samples, **more},
+    )

@@ -39,15 +39,17 @@ def queue(
     not_before: datetime | None = None,
     source: str = "",
     tried_for: timedelta = TRIED_FOR,
+    team: int | None = None,
 ) -> ChannelDelivery | None:
     """Queue a message in the caller's transaction. Return None if this dedupe key was ever queued before.
 
     A worker sends it after the commit, and not before `not_before`. It is given up when a try fails and the next one
-    would begin more than `tried_for` after that.
+    would begin more than `tried_for` after that. The people of `team` may see it in the log.
     """
     now = timezone.now()
     due = max(not_before or now, now)
     delivery = _delivery(channel, message, dedupe, source)
+    delivery.team_id = team
     delivery.created_at, delivery.not_before, delivery.give_up_at = now, due, due + tried_for
     try:
         with transaction.atomic():  # a savepoint: a repeated key must not end the caller's transaction

@@ -11,7 +11,10 @@ from dlqadmin.rest.times import iso, iso_or_none
 
 
 class ChannelDocument(Document):
-    """A channel. `description` names its kind and host. `last_result` is "" before its first message."""
+    """A channel. `description` names its kind and host. `last_result` is "" before its first message.
+
+    `may_have_samples`: its messages may have masked content of records.
+    """
 
     id: int
     name: str
@@ -21,6 +24,7 @@ class ChannelDocument(Document):
     created_at: Time
     last_used_at: Time | None
     last_result: str
+    may_have_samples: bool
 
 
 class ChannelList(Document):
@@ -91,6 +95,7 @@ def channel_document(channel: Channel) -> ChannelDocument:
         created_at=iso(channel.created_at),
         last_used_at=iso_or_none(channel.last_used_at),
         last_result=channel.last_result,
+        may_have_samples=channel.may_have_samples,
     )
 
 

@@ -7,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from dlqadmin.jobs.models import Job
+from dlqadmin.teams.models import Team
 
 
 class ChannelKind(models.TextChoices):
@@ -22,12 +23,14 @@ class Channel(models.Model):
 
     `target`, `signing_secret` and `former_secret` are encrypted: see `sealed_text`. A webhook is signed with the
     former secret too, until `former_until`. `description` names the kind and the host, and holds no secret.
+    `may_have_samples`: an administrator allows masked content of records in its messages.
     """
 
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=10, choices=ChannelKind)
     target = models.TextField()
     description = models.CharField(max_length=200)
+    may_have_samples = models.BooleanField(default=False, db_default=False)
     signing_secret = models.TextField(blank=True)
     former_secret = models.TextField(blank=True)
     former_until = models.DateTimeField(null=True, blank=True)
@@ -64,6 +67,7 @@ class ChannelDelivery(Job):
     - `failures`: failed tries in a row, which decide about the pause. `sends`: all tries. `log`: the newest of them.
     - `tries` belongs to the job, and counts claims without a result.
     - `channel` is null, and `channel_name` remains, after the channel was deleted.
+    - `team`: the message is about what this team owns, so its people may see it. Null: global readers alone.
     """
 
     public_id = models.CharField(max_length=40, unique=True)
@@ -76,6 +80,7 @@ class ChannelDelivery(Job):
     facts = models.JSONField(default=dict)
     link = models.CharField(max_length=1000, blank=True)
     source = models.CharField(max_length=100)
+    team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.QUEUED)
     not_before = models.DateTimeField()
     give_up_at = models.DateTimeField()

@@ -16,19 +16,10 @@ from dlqadmin.teams.reach import current_reach
 MAX_SOURCE = 100
 
 
-def in_reach(deliveries: QuerySet[ChannelDelivery]) -> QuerySet[ChannelDelivery]:
-    """Return the deliveries that the request may reach. Every read and retry over REST asks here.
-
-    People of a team reach those of its alert rules. A message about several rules may name what another team owns.
-    """
-    if not current_reach().is_limited:
-        return deliveries
-    # The app of alerts imports this one, so Django is asked for its models.
-    firings = apps.get_model("alerts", "AlertFiring")
-    # A rule that belonged to another team before has sent messages about what that team owns.
-    of_others = firings._base_manager.exclude(pk__in=firings.objects.values("pk")).filter(rule__isnull=False)
-    rules = apps.get_model("alerts", "AlertRule").objects.exclude(pk__in=of_others.values("rule"))
-    return deliveries.filter(source__in=[f"rule {pk}" for pk in rules.values_list("pk", flat=True)])
+def visible(deliveries: QuerySet[ChannelDelivery]) -> QuerySet[ChannelDelivery]:
+    """Return the deliveries about what the teams in reach own. Every read and retry over REST asks here."""
+    reach = current_reach()
+    return deliveries.filter(team_id__in=reach.teams or ()) if reach.is_limited else deliveries
 
 
 def channels() -> QuerySet[Channel]:
@@ -39,7 +30,7 @@ def channels() -> QuerySet[Channel]:
 def page(params: Mapping[str, str]) -> tuple[list[ChannelDelivery], str | None]:
     """Return one page of deliveries, newest first, and the cursor of the next. Raises ParameterError."""
     limit = parse_limit(params.get("limit"), default=50)
-    rows = in_reach(ChannelDelivery.objects.filter(**_filters(params)))
+    rows = visible(ChannelDelivery.objects.filter(**_filters(params)))
     if position := decode_cursor(params.get("cursor"), int):
         rows = rows.filter(pk__lt=position[0])
     found = list(rows.defer("body", "facts").order_by("-pk")[: limit + 1])

@@ -155,7 +155,7 @@ def _channel(pk: int) -> Channel:
 
 
 def _delivery(pk: int) -> ChannelDelivery:
-    found = queries.in_reach(ChannelDelivery.objects.filter(pk=pk)).first() if pk <= MAX_ID else None
+    found = queries.visible(ChannelDelivery.objects.filter(pk=pk)).first() if pk <= MAX_ID else None
     if found is None:
         raise Http404("There is no delivery with this id.")
     return found

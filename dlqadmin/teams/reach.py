@@ -71,6 +71,12 @@ def of_teams(teams: frozenset[int] | None) -> Reach:
     return Reach(teams, _distinct(topics), _distinct(connectors))
 
 
+def reaches_of(teams: frozenset[int]) -> dict[int, Reach]:
+    """Return the reach of each of these teams alone."""
+    rows = Team.objects.filter(pk__in=teams).values_list("pk", "topics", "connectors") if teams else ()
+    return {pk: Reach(frozenset((pk,)), tuple(topics), tuple(connectors)) for pk, topics, connectors in rows}
+
+
 def shared_reach(one: Reach, other: Reach) -> Reach:
     """Return what both reach: the teams that they share."""
     if one.teams is None or other.teams is None:

@@ -23,6 +23,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.alerts.models import AlertFiring
 from dlqadmin.audit.entries import record
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.deadletters.index.word_index import write_queued_words
@@ -37,6 +38,8 @@ from dlqadmin.deadletters.models import (
 )
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
+from dlqadmin.notifications import channels
+from dlqadmin.notifications.models import ChannelDelivery
 from dlqadmin.overview.models import Dismissal
 from dlqadmin.replays.fixes.bulk_fixes import fresh_counts
 from dlqadmin.replays.models import (
@@ -47,8 +50,11 @@ from dlqadmin.replays.models import (
     Replay,
     ReplayItem,
 )
-from dlqadmin.teams.models import TeamRoleName
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.teams.models import Team, TeamRoleName
 from engine.record.record import RawRecord
+from tests.dlqadmin.alerts.rigs import rule as alert_rule
+from tests.dlqadmin.alerts.rigs import tick as alert_tick
 from tests.dlqadmin.conftest import alone, member, signed_in, team  # noqa: F401 (every test uses `alone`)
 from tests.dlqadmin.deadletters.letters import index, letter
 from tests.dlqadmin.exports.reading import body as streamed
@@ -80,6 +86,7 @@ def theirs(db: None, settings: Settings, tmp_path: Path) -> World:
     write_queued_words()
     made = _made(signed_in(ben), ben)
     _stored(ben)
+    made |= _alerted(other, ben)
     return {**made, "ben": ben}
 
 
@@ -136,7 +143,8 @@ def test_its_own_people_see_it_at_most_operations(theirs: World) -> None:
 
 # Reads that show nothing of a team's, even to its people.
 NOTHING_OF_TEAMS = {
-    *("alive_retrieve", "tokens_list", "registries_list", "audit_export"),
+    *("alive_retrieve", "tokens_list", "registries_list", "audit_export", "alert_rules_templates", "channels_list"),
+    *("masking_rules_list", "ownership_rules_list", "sign_in_options", "annotations_list", "metrics_trends"),
     # Numbers, times and ids.
     *("dead_letters_at", "dead_letters_fields", "dead_letters_histogram", "dead_letters_retention"),
     *("groups_retention", "metrics_connector", "metrics_open_work"),
@@ -244,6 +252,20 @@ def _stored(ben: User) -> None:
     )
 
 
+def _alerted(other: Team, ben: User) -> dict[str, Any]:
+    """Store a rule, its firings and deliveries, as evaluation makes them."""
+    channel, _ = channels.create("shared", "webhook", "https://example.com/hook", ben, RequestKey())
+    made = alert_rule(
+        {"kind": "records", "more_than": 0, "within_s": 3600}, {"kind": "new_group"},
+        name=CANARY, team=other, query=f"topic:{CANARY}*", tells=((channel.name, False),), created_by=ben,
+    )  # fmt: skip
+    alert_tick(timezone.now())
+    firing, delivery = AlertFiring.objects.latest("pk"), ChannelDelivery.objects.latest("pk")
+    assert (firing.team_id, delivery.team_id) == (other.pk, other.pk)
+    ChannelDelivery.objects.update(state="failed", subject=CANARY, result=CANARY)
+    return {"rule": made.pk, "alert": firing.pk, "delivery": delivery.pk, "channel": channel.pk}
+
+
 def _reads(theirs: World) -> Iterator[tuple[str, str, bool]]:
     """Yield the name and address of each read, and whether the address asks for names of the other team."""
     plain = {"from": "now-1d", "to": "now"}
@@ -304,6 +326,13 @@ def _addresses(path: str, theirs: World) -> list[str]:
         "rehearsals": [Rehearsal.objects.get().pk],
         "regroupings": [theirs["regrouping"]],
         "tokens": [1],
+        "annotations": [1],
+        "masking-rules": [1],
+        "ownership-rules": [1],
+        "alert-rules": [theirs["rule"]],
+        "alerts": [theirs["alert"]],
+        "deliveries": [theirs["delivery"]],
+        "channels": [theirs["channel"]],
     }
     names = {"connectors": CONNECTOR, "topics": TOPIC, "clusters": "local", "dialects": MAPPING}
     others = {

@@ -345,6 +345,39 @@ def _refuse(*_: Any) -> Any:
     raise AssertionError
 
 
+def test_between_whole_evaluations_only_groups_with_new_records_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule({"kind": "records", "more_than": 10**6, "within_s": 3600})
+    index([letter(0), letter(1, message=NST)])
+    worker, seen = RuleEvaluator(), []
+    read = worker._reader.read
+
+    def kept(*asked: Any) -> Any:
+        seen.append(set(read(*asked).groups))
+        return read(*asked)
+
+    monkeypatch.setattr(worker._reader, "read", kept)
+    own = Group.objects.get(title__contains="nst").pk
+    tick(NOW, worker)
+    index([letter(2, message=NST)])
+    tick(NOW + 5 * SECOND, worker)
+    index([letter(3, message=NST)])
+    tick(NOW + 31 * SECOND, worker)
+    everything = set(Group.objects.values_list("pk", flat=True))
+    assert seen[0] == seen[2] == everything
+    assert own in seen[1] <= everything
+
+
+def test_a_rule_about_records_and_groups_lasts_while_other_groups_get_records() -> None:
+    five = {"kind": "records", "more_than": 4, "within_s": 3600}
+    rule(five, {**FIVE, "within_s": 3600}, match_all=True)
+    worker = RuleEvaluator()
+    index([letter(n) for n in range(6)])
+    assert tick(NOW + SECOND, worker) == 1
+    index([letter(9, message=NST)])
+    tick(NOW + 6 * SECOND, worker)
+    assert events() == ["alert.opened"]
+
+
 def test_old_firings_are_deleted() -> None:
     made = rule()
     old = {"rule": made, "subject_kind": "group", "started_at": NOW, "last_seen": NOW}

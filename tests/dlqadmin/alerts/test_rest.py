@@ -61,6 +61,10 @@ def test_a_repeated_key_returns_the_same_rule(as_operator: APIClient) -> None:
     ("changed", "parameter"),
     [
         ({"query": "key:17"}, "query"),
+        ({"query": "value.ssn:17"}, "query"),
+        ({"query": "header.h:17"}, "query"),
+        ({"query": "topic:a* -(stage:TASK_PUT OR value.ssn:17)"}, "query"),
+        ({"query": "any words"}, "query"),
         ({"conditions": []}, "conditions"),
         ({"conditions": [{"kind": "new_group"}] * 11}, "conditions"),
         ({"conditions": [{"kind": "records", "more_than": 5}]}, "conditions"),

@@ -43,7 +43,7 @@ def test_an_administrator_makes_a_channel_and_viewers_see_it(
     assert (seen["created_by"], seen["last_used_at"], seen["last_result"]) == ("admin-1", None, "")
     entry = AuditEntry.objects.get(object_type="channel")
     assert (entry.action, entry.object_id) == ("create channel", "pager")
-    assert entry.detail == {"kind": "webhook", "to": "Webhook, 127.0.0.1"}
+    assert entry.detail == {"kind": "webhook", "to": "Webhook, 127.0.0.1", "samples": False}
 
 
 def test_nobody_else_changes_channels(target: HttpTarget, as_operator: APIClient, as_viewer: APIClient) -> None:
