@@ -44,6 +44,11 @@ const Clusters = lazy(() => import("../features/settings/Clusters").then((module
 const Registries = lazy(() =>
   import("../features/settings/Registries").then((module) => ({ default: module.Registries })),
 );
+const Channels = lazy(() => import("../features/settings/Channels").then((module) => ({ default: module.Channels })));
+const Alerts = lazy(() => import("../features/alerts/Alerts").then((module) => ({ default: module.Alerts })));
+const AlertDetail = lazy(() =>
+  import("../features/alerts/AlertDetail").then((module) => ({ default: module.AlertDetail })),
+);
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -119,6 +124,9 @@ function SessionGate() {
           <Route path="/connectors/:cluster/:name" element={<Connectors />} />
           <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
           <Route path="/new-connector" element={<ConnectorEditor />} />
+          <Route path="/alerts" element={<Alerts />} />
+          <Route path="/alerts/rules/:id" element={<Alerts />} />
+          <Route path="/alerts/firings/:id" element={<AlertDetail />} />
           <Route path="/topics" element={<Topics />} />
           <Route path="/topics/:name" element={<Topic />} />
           <Route path="/exports" element={<Exports />} />
@@ -129,6 +137,7 @@ function SessionGate() {
           <Route path="/settings/dialects/new" element={<MappingEditor />} />
           <Route path="/settings/dialects/:name" element={<MappingEditor />} />
           <Route path="/settings/registries" element={<Registries />} />
+          <Route path="/settings/channels" element={<Channels />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />
