@@ -10,7 +10,7 @@ import {
   useSnooze,
   type Alert,
 } from "../../api/alerts";
-import { ago, dateTime } from "../../lib/format";
+import { ago, dateMinute, dateTime } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { LoadError } from "../../ui/LoadError";
@@ -52,6 +52,7 @@ function AlertPage({ alert }: { alert: Alert }) {
   const ended = alert.ended_at !== null ? "This alert has ended" : undefined;
   const { label, glyph, tone } = stateWords(alert.state);
   const now = useNow(10_000);
+  const { zone } = useZone();
   return (
     <>
       <PageHead
@@ -62,7 +63,9 @@ function AlertPage({ alert }: { alert: Alert }) {
               <span aria-hidden="true">{glyph}</span>
               {label}
             </Chip>
-            since {ago(alert.started_at, now).replace(" ago", "")}
+            {alert.ended_at
+              ? `from ${dateMinute(alert.started_at, zone)} to ${dateMinute(alert.ended_at, zone)}`
+              : `since ${dateMinute(alert.started_at, zone)}, ${ago(alert.started_at, now)}`}
           </span>
         }
       >

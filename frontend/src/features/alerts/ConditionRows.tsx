@@ -34,6 +34,7 @@ export function ConditionRows({
     <EditorSection title="When">
       <div className={styles.line}>
         <NativeSelect
+          size="xs"
           aria-label="Conditions that must hold"
           value={draft.match_all ? "all" : "any"}
           data={["any", "all"]}
@@ -82,6 +83,7 @@ function ConditionRow({
   return (
     <div className={styles.line}>
       <NativeSelect
+        size="xs"
         aria-label={`Condition ${number}`}
         value={condition.kind}
         data={kinds.map((one) => ({ value: one.kind, label: labelOf(one) }))}
@@ -95,6 +97,7 @@ function ConditionRow({
         <span key={field.name} className={styles.unit}>
           {field.name === "at_least" || field.name === "more_than" ? FIELDS[field.name] : ""}
           <NumberInput
+            size="xs"
             aria-label={`${numberLabel(field.name)} of condition ${number}`}
             value={condition[field.name as "more_than"] ?? ""}
             min={field.least}
@@ -114,6 +117,7 @@ function ConditionRow({
         <span className={styles.unit}>
           in
           <NativeSelect
+            size="xs"
             aria-label={`Interval of condition ${number}`}
             value={condition.within_s}
             data={intervals.map((seconds) => ({ value: String(seconds), label: duration(seconds) }))}

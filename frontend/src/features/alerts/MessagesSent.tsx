@@ -83,10 +83,12 @@ export function DeliveryTable({
                 <td>
                   <span className="row" style={{ gap: 6 }} title={one.result}>
                     <Glyph tone={tone}>{glyph}</Glyph>
-                    <span className={styles.result}>{label}</span>
-                    {(one.state === "failed" || one.state === "given_up") && one.channel !== null && (
-                      <SendAgain delivery={one} />
-                    )}
+                    <span className={styles.result}>
+                      {label}
+                      {(one.state === "failed" || one.state === "given_up") && one.channel !== null && (
+                        <SendAgain delivery={one} />
+                      )}
+                    </span>
                   </span>
                 </td>
               </tr>

@@ -1,5 +1,5 @@
 import { Radio } from "@mantine/core";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useMuteRule } from "../../api/alerts";
 import { dateMinute } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
@@ -53,7 +53,7 @@ export function UntilDialog({
   verb: string;
   busy: boolean;
   error: string | null;
-  children: React.ReactNode;
+  children: ReactNode;
   onClose: () => void;
   onConfirm: (until: string) => void;
 }) {

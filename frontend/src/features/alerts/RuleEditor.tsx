@@ -142,6 +142,7 @@ export function RuleEditor({
         <EditorSection title="Name">
           <div className={styles.line}>
             <TextInput
+              size="xs"
               aria-label="Name of the rule"
               value={draft.name}
               maxLength={100}
@@ -149,6 +150,7 @@ export function RuleEditor({
               classNames={{ root: styles.grow!, input: controls.input! }}
             />
             <NativeSelect
+              size="xs"
               aria-label="Team"
               value={draft.team ?? ""}
               data={[

@@ -25,6 +25,7 @@ export function RuleOptions({ draft, saved, channels, onChange }: Props) {
         <div className={styles.line}>
           one message {draft.digest ? "of the rule" : "about a subject"} in
           <NativeSelect
+            size="xs"
             aria-label="Shortest time between two messages"
             value={draft.interval_s}
             data={options(INTERVALS_S, draft.interval_s)}
@@ -52,6 +53,7 @@ export function RuleOptions({ draft, saved, channels, onChange }: Props) {
 function QuietHours({ draft: { quiet }, onChange }: Pick<Props, "draft" | "onChange">) {
   const time = (name: "start" | "end", label: string) => (
     <TextInput
+      size="xs"
       type="time"
       aria-label={label}
       value={quiet?.[name] ?? ""}
@@ -78,6 +80,7 @@ function QuietHours({ draft: { quiet }, onChange }: Pick<Props, "draft" | "onCha
         <div className={styles.line}>
           {time("start", "Start of the quiet hours")} to {time("end", "End of the quiet hours")}
           <TextInput
+            size="xs"
             aria-label="Time zone of the quiet hours"
             list="time-zones"
             value={quiet.zone}
@@ -90,6 +93,7 @@ function QuietHours({ draft: { quiet }, onChange }: Pick<Props, "draft" | "onCha
             ))}
           </datalist>
           <NativeSelect
+            size="xs"
             aria-label="Days of the quiet hours"
             value={quiet.weekdays ? "weekdays" : "every"}
             data={[
@@ -127,6 +131,7 @@ function Escalation({ draft: { escalate }, channels, onChange }: Pick<Props, "dr
         <div className={styles.line}>
           after
           <NativeSelect
+            size="xs"
             aria-label="Time until the escalation"
             value={escalate.after_s}
             data={options(ESCALATIONS_S, escalate.after_s)}
@@ -135,6 +140,7 @@ function Escalation({ draft: { escalate }, channels, onChange }: Pick<Props, "dr
           />
           tell
           <NativeSelect
+            size="xs"
             aria-label="Channel of the escalation"
             value={escalate.channel}
             data={channels.map(({ id, name }) => ({ value: String(id), label: name }))}

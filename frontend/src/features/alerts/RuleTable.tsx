@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { Link } from "react-router";
-import { useUnmuteRule, type AlertRule, type ConditionKind } from "../../api/alerts";
-import { useMayNotChange } from "../../api/alerts";
+import { useMayNotChange, useUnmuteRule, type AlertRule, type ConditionKind } from "../../api/alerts";
 import { Icon } from "../../app/icons";
 import { ago, dateMinute } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";

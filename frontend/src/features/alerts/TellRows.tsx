@@ -46,6 +46,7 @@ export function TellRows({
       {left.length > 0 && tells.length < MOST && (
         <div className={styles.line}>
           <NativeSelect
+            size="xs"
             aria-label="Add a channel"
             value=""
             data={[
@@ -102,6 +103,7 @@ function TellRow({
         </span>
       </span>
       <NativeSelect
+        size="xs"
         aria-label={`When ${name} is told`}
         value={held ? "held" : "once"}
         data={[
