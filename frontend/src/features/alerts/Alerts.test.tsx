@@ -286,6 +286,27 @@ it("leaving with unsaved changes asks first", async () => {
   expect(text()).toContain("You left");
 });
 
+it("a new rule begins with its template, and is shown at its address once it is saved", async () => {
+  answers["POST alert-rules"] = () => Response.json({ ...RULE, id: 13 }, { status: 201 });
+  await show("/alerts/rules/new?template=0");
+  expect((named("Name of the rule") as HTMLInputElement).value).toBe("New groups");
+  await choose("Shortest time between two messages", "900");
+  answers["GET alert-rules"] = () => rules([RULE, { ...RULE, id: 13, name: "Saved rule" }]);
+  await press("Save rule");
+  expect(posted("alert-rules")[0]!.body).toMatchObject({ name: "New groups", conditions: [{ kind: "new_group" }] });
+  expect(text()).not.toContain("Leave without saving?");
+  expect((named("Name of the rule") as HTMLInputElement).value).toBe("Saved rule");
+});
+
+it("a deleted rule leads back to the list", async () => {
+  answers["DELETE alert-rules/12"] = () => new Response(null, { status: 204 });
+  await show("/alerts/rules/12");
+  await press("Delete rule…");
+  await press("Delete rule");
+  expect(posted("alert-rules/12")[0]!.method).toBe("DELETE");
+  expect(named("Name of the rule")).toBeNull();
+});
+
 it("a filter by content is refused with the sentence of the server", async () => {
   const message = "Alerts cannot filter by content";
   answers["POST alerts/preview"] = () =>

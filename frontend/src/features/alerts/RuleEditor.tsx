@@ -56,8 +56,6 @@ export function RuleEditor({
   const changes = changedSettings(saved, draft);
   const barred = useMayNotChange(rule ? (rule.team?.id ?? null) : undefined);
   const save = useSaveRule(rule?.id);
-  const remove = useDeleteRule();
-  const test = useTestRule();
   const channels = useChannels();
   const put = (change: Partial<RuleDraft>) => {
     save.reset();
@@ -113,7 +111,8 @@ export function RuleEditor({
                 {
                   onSuccess: ({ id }) => {
                     setEdited(null);
-                    if (!rule) void navigate(`/alerts/rules/${id}`, { replace: true }); // is not asked about
+                    // A replaced address is not held back by the guard of unsaved changes.
+                    if (!rule) void navigate(`/alerts/rules/${id}`, { replace: true });
                   },
                 },
               )
@@ -196,41 +195,58 @@ export function RuleEditor({
           </Button>
         </div>
       )}
+      {rule && <RuleDialogs rule={rule} asking={asking} onTested={setTestTold} onClose={() => setAsking(null)} />}
+    </Panel>
+  );
+}
+
+/** Asks whether to send a test of a rule, or to delete it. */
+function RuleDialogs({
+  rule,
+  asking,
+  onTested,
+  onClose,
+}: {
+  rule: AlertRule;
+  asking: "test" | "delete" | null;
+  onTested: (told: string) => void;
+  onClose: () => void;
+}) {
+  const navigate = useNavigate();
+  const remove = useDeleteRule();
+  const test = useTestRule();
+  const told = (channels: number) => {
+    onClose();
+    onTested(
+      `Test messages to ${plural(channels, "channel")} are on their way. Their results are under Messages sent.`,
+    );
+  };
+  return (
+    <>
       <ConfirmDialog
         open={asking === "test"}
-        title={`Send a test of ${rule?.name}`}
+        title={`Send a test of ${rule.name}`}
         confirmLabel="Send test"
         busy={test.isPending}
         error={test.error?.message ?? null}
-        onClose={() => setAsking(null)}
-        onConfirm={() =>
-          rule &&
-          test.mutate(rule.id, {
-            onSuccess: ({ channels: n }) => {
-              setAsking(null);
-              setTestTold(
-                `Test messages to ${plural(n, "channel")} are on their way. Their results are under Messages sent.`,
-              );
-            },
-          })
-        }
+        onClose={onClose}
+        onConfirm={() => test.mutate(rule.id, { onSuccess: ({ channels }) => told(channels) })}
       >
         All channels of the rule, also that of the escalation, get a message that is marked as a test.
       </ConfirmDialog>
       <ConfirmDialog
         open={asking === "delete"}
         danger
-        title={`Delete ${rule?.name}`}
+        title={`Delete ${rule.name}`}
         confirmLabel="Delete rule"
         busy={remove.isPending}
         error={remove.error?.message ?? null}
-        onClose={() => setAsking(null)}
-        onConfirm={() =>
-          rule && remove.mutate(rule.id, { onSuccess: () => void navigate("/alerts", { replace: true }) })
-        }
+        onClose={onClose}
+        // A replaced address is not held back by the guard of unsaved changes.
+        onConfirm={() => remove.mutate(rule.id, { onSuccess: () => void navigate("/alerts", { replace: true }) })}
       >
         Its alerts end, and stay in the list of alerts.
       </ConfirmDialog>
-    </Panel>
+    </>
   );
 }

@@ -84,7 +84,7 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
             if (last) edit(last);
           }}
         />
-        <kbd>/</kbd>
+        {!isTimeless && <kbd>/</kbd>}
         {children}
       </form>
       {queryError && (
