@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.apps import apps
 from django.db.models import QuerySet
 
 from dlqadmin.notifications.models import Channel, ChannelDelivery, DeliveryState

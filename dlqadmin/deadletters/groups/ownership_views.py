@@ -44,8 +44,8 @@ from dlqadmin.deadletters.groups.requests import (
 from dlqadmin.deadletters.groups.views import find_group
 from dlqadmin.deadletters.index import ownership
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
-from dlqadmin.rest.idempotency import IDEMPOTENCY, once
 from dlqadmin.deadletters.payloads import quoting_text
+from dlqadmin.rest.idempotency import IDEMPOTENCY, once
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.models import Team, TeamRole

@@ -79,6 +79,7 @@ export type components = {
          *         - `times`: the number of firings. `firings` are the newest 100 of them, newest first.
          *         - `partial`: the time limit ended the search, so older firings may be missing.
          *         - `unknown`: conditions whose past is not known.
+         *         - `message`: the message about the newest firing; null without one.
          */
         AlertPreview: {
             times: number;
@@ -89,6 +90,7 @@ export type components = {
             series: components["schemas"]["PreviewSeries"][];
             partial: boolean;
             unknown: string[];
+            message: components["schemas"]["PreviewMessage"] | null;
         };
         /** @description The number of rules in each state. */
         AlertRuleCounts: {
@@ -116,6 +118,7 @@ export type components = {
             quiet: components["schemas"]["QuietHoursDocument"] | null;
             escalate: components["schemas"]["EscalationDocument"] | null;
             tell_resolved: boolean;
+            samples: boolean;
             muted_until: string | null;
             state: string;
             firing: number;
@@ -153,11 +156,18 @@ export type components = {
             interval_s: number;
             digest: boolean;
         };
-        /** @description The templates of rules, the kinds of conditions, and the intervals that conditions can have. */
+        /**
+         * @description The templates of rules, the kinds of conditions, and the intervals that conditions can have.
+         *
+         *         - `teams`: the teams whose rules this user may change.
+         *         - `everything`: whether the user may change rules without a team too.
+         */
         AlertTemplates: {
             templates: components["schemas"]["AlertTemplate"][];
             kinds: components["schemas"]["ConditionKindDocument"][];
             intervals_s: number[];
+            teams: components["schemas"]["AlertTeam"][];
+            everything: boolean;
         };
         /** @description An event for charts. Without `at` it happened now. `topic` and `connector` say what it concerns. */
         AnnotationBodyRequest: {
@@ -515,8 +525,17 @@ export type components = {
             kind: "webhook" | "email" | "apprise";
             /** @description A webhook's URL, e-mail addresses separated by commas, or a URL of Apprise such as `slack://…`. It is stored encrypted and never returned. */
             target: string;
+            /**
+             * @description Whether messages to this channel may have masked content of records, if an alert rule wants samples.
+             * @default false
+             */
+            may_have_samples: boolean;
         };
-        /** @description A channel. `description` names its kind and host. `last_result` is "" before its first message. */
+        /**
+         * @description A channel. `description` names its kind and host. `last_result` is "" before its first message.
+         *
+         *         `may_have_samples`: its messages may have masked content of records.
+         */
         ChannelDocument: {
             id: number;
             name: string;
@@ -528,12 +547,13 @@ export type components = {
             created_at: string;
             last_used_at: string | null;
             last_result: string;
+            may_have_samples: boolean;
         };
         /** @description All channels, by name. */
         ChannelList: {
             channels: components["schemas"]["ChannelDocument"][];
         };
-        /** @description The new name and target of a channel. Without `target` the former one stays. */
+        /** @description The new name and target of a channel. Without `target` or `may_have_samples` the former one stays. */
         ChannelReplacementRequest: {
             name: string;
             /**
@@ -548,6 +568,8 @@ export type components = {
              * @default
              */
             target: string;
+            /** @description Whether messages to this channel may have masked content of records, if an alert rule wants samples. */
+            may_have_samples?: boolean | null;
         };
         /** @description A channel, and the secret of its signatures if it is new. The secret is not shown again. */
         ChannelWithSecret: {
@@ -1189,6 +1211,7 @@ export type components = {
          *         - `delivery`: the id that the receiver saw.
          *         - `channel`: null if the channel was deleted; `channel_name` remains.
          *         - `source`: the part of the dashboard that sent it.
+         *         - `subject`: `…` for people with masked fields, because it may be the title of a group, which may quote a record.
          *         - `next_try_at`: null if no try is planned.
          *         - `tries`: the number of all tries. `log` holds the newest 20.
          */
@@ -2900,6 +2923,11 @@ export type components = {
             facts: Record<string, unknown>;
             held: number[];
         };
+        /** @description A message that a channel would get. It has no samples of records. */
+        PreviewMessage: {
+            subject: string;
+            body: string;
+        };
         /** @description Matching records of one stage, by bucket. */
         PreviewSeries: {
             stage: string;
@@ -3607,7 +3635,12 @@ export type components = {
             name: string;
             roles: string[];
         };
-        /** @description A rule. `team` null: the rule counts everything, which needs the global role operator. */
+        /**
+         * @description A rule. `team` null: the rule counts everything, which needs the global role operator.
+         *
+         *     `samples`: messages about a group show up to three masked records, in channels that may have samples. This needs the
+         *     role payload reader.
+         */
         RuleBodyRequest: {
             name: string;
             /** Format: int64 */
@@ -3626,6 +3659,8 @@ export type components = {
             escalate?: components["schemas"]["EscalateBodyRequest"] | null;
             /** @default true */
             tell_resolved: boolean;
+            /** @default false */
+            samples: boolean;
         };
         /** @description The reason, and the digest of the plan that the person saw. */
         RunBodyRequest: {
@@ -4853,6 +4888,7 @@ export type PointSeries = components['schemas']['PointSeries'];
 export type PreviewBodyRequest = components['schemas']['PreviewBodyRequest'];
 export type PreviewCounts = components['schemas']['PreviewCounts'];
 export type PreviewFiring = components['schemas']['PreviewFiring'];
+export type PreviewMessage = components['schemas']['PreviewMessage'];
 export type PreviewSeries = components['schemas']['PreviewSeries'];
 export type PreviewWarning = components['schemas']['PreviewWarning'];
 export type Problem = components['schemas']['Problem'];

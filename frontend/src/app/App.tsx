@@ -53,6 +53,11 @@ const Ownership = lazy(() =>
 );
 const Mentions = lazy(() => import("../features/mentions/Mentions").then((module) => ({ default: module.Mentions })));
 const Erase = lazy(() => import("../features/settings/Erase").then((module) => ({ default: module.Erase })));
+const Channels = lazy(() => import("../features/settings/Channels").then((module) => ({ default: module.Channels })));
+const Alerts = lazy(() => import("../features/alerts/Alerts").then((module) => ({ default: module.Alerts })));
+const AlertDetail = lazy(() =>
+  import("../features/alerts/AlertDetail").then((module) => ({ default: module.AlertDetail })),
+);
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -133,6 +138,9 @@ function SessionGate() {
           <Route path="/connectors/:cluster/:name" element={<Connectors />} />
           <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
           <Route path="/new-connector" element={<ConnectorEditor />} />
+          <Route path="/alerts" element={<Alerts />} />
+          <Route path="/alerts/rules/:id" element={<Alerts />} />
+          <Route path="/alerts/firings/:id" element={<AlertDetail />} />
           <Route path="/topics" element={<Topics />} />
           <Route path="/topics/:name" element={<Topic />} />
           <Route path="/exports" element={<Exports />} />
@@ -147,6 +155,7 @@ function SessionGate() {
           <Route path="/settings/ownership" element={<Ownership />} />
           <Route path="/mentions" element={<Mentions />} />
           <Route path="/settings/erase" element={<Erase />} />
+          <Route path="/settings/channels" element={<Channels />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

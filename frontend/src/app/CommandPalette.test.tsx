@@ -80,7 +80,7 @@ it("says among what there was nothing", async () => {
   await type("zzz");
   await until(() => note() !== "Looking…");
   expect(note()).toBe(
-    "Not among the screens, the dead letter topics of 30 d, the groups of 30 d, the newest replays, the newest bulk fixes or the connectors. A record is found by topic/partition/offset.",
+    "Not among the screens, the dead letter topics of 30 d, the groups of 30 d, the newest replays, the newest bulk fixes, the connectors or the alert rules. A record is found by topic/partition/offset.",
   );
 });
 

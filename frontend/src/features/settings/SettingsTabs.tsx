@@ -8,6 +8,7 @@ const SECTIONS = [
   { value: "/settings/registries", label: "Schema registries" },
   { value: "/settings/ownership", label: "Ownership" },
   { value: "/settings/erase", label: "Erase data" },
+  { value: "/settings/channels", label: "Channels" },
 ] as const;
 
 /** The row of tabs that leads to the sections of the settings. */
