@@ -18,6 +18,7 @@ import { inSpan, readSpan, withSpan, type Span } from "../lib/span";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { DisposalToast } from "../features/disposals/DisposalToast";
+import { SETTINGS_SECTIONS } from "../features/settings/sections";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Glyph, join } from "../ui/Panel";
 import { Logo } from "../ui/Logo";
@@ -309,20 +310,7 @@ function Breadcrumbs() {
     screen === "replays" && rest !== "new"
       ? replayName(Number(rest))
       : screen === "settings"
-        ? rest === "dialects"
-          ? "Dialects"
-          : rest === "people"
-            ? "People and teams"
-            : rest === "ownership"
-              ? "Ownership"
-              : rest === "registries"
-                ? "Schema registries"
-                : "Clusters"
-          : rest === "registries"
-            ? "Schema registries"
-            : rest === "channels"
-              ? "Channels"
-              : "Clusters"
+        ? (SETTINGS_SECTIONS.find(({ value }) => value === `/settings/${rest}`)?.label ?? decodeURIComponent(rest))
         : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>
