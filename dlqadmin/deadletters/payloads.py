@@ -109,6 +109,14 @@ class RecordReader(msgspec.Struct, frozen=True):
         except HiddenWhole:
             return msgspec.structs.replace(self, secrets=None)
 
+    def also_knowing(self, key: bytes | None, value: bytes | None, headers: Headers) -> RecordReader:
+        """Return this reader with the secrets of a draft of the record too."""
+        more = self.knowing(key, value, headers)
+        if self.secrets is None or more.secrets is None:  # unknown secrets stay unknown
+            return msgspec.structs.replace(self, secrets=None)
+        found = {*self.secrets, *more.secrets}
+        return msgspec.structs.replace(self, secrets=tuple(sorted(found, key=lambda text: (-len(text), text))))
+
     def text(self, text: str) -> str:
         """Return a message about the record. It needs no right to payloads, but masked fields are left out of it."""
         if self.masks is None or not text:

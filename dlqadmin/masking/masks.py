@@ -89,6 +89,18 @@ class RecordMasks(msgspec.Struct, frozen=True):
         found.update(text.decode("utf-8", "replace") for name, text in headers if name in names and text)
         return tuple(sorted((text for text in found if len(text) >= FEWEST_FOUND), key=lambda text: (-len(text), text)))
 
+    def has_rules(self, *, of_key: bool) -> bool:
+        """Return whether a rule is for keys, or for values."""
+        return any(
+            mask.kind == MaskedField.EXPRESSION
+            or (mask.kind == MaskedField.JSON_PATH and mask.field.startswith(KEY) is of_key)
+            for mask in self.fields
+        )
+
+    def found(self, node: Node, *, of_key: bool) -> list[Node]:
+        """Return the values that rules with a JSON path mask. Raises HiddenWhole."""
+        return [one for one, _ in self._nodes(node, of_key=of_key)]
+
     def _of(self, kind: MaskedField) -> Iterator[FieldMask]:
         return (mask for mask in self.fields if mask.kind == kind)
 

@@ -44,6 +44,11 @@ def rules_for(user: Any) -> tuple[TopicMask, ...]:
     return known
 
 
+def active_masks() -> tuple[TopicMask, ...]:
+    """Return the masks of all active rules: each holds for somebody."""
+    return tuple(topic_mask(row) for row in MaskingRule.objects.filter(is_active=True))
+
+
 def is_written_before(started_at: datetime | None, user: Any) -> bool:
     """Return whether a file that was begun at this time may lack masks that hold for this person now."""
     if not rules_for(user):

@@ -25,6 +25,7 @@ REASONS = {
     "expired": "have no bytes: the origin topic no longer contains them",
     "unknown_bytes": "have unknown bytes",
     "not_allowed": "point to a topic that may not be read for them",
+    "masked": "have the text of a mask in their draft",
     "oversize": "are larger than the target topic allows",
     "no_target": "have no target topic",
     "forbidden_target": "would go to a topic that replays can't write to",

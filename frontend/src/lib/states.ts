@@ -125,6 +125,7 @@ const REASONS: Record<string, string> = {
   expired: "Kafka no longer keeps the record",
   unknown_bytes: "the record's bytes are not known",
   not_allowed: "the dashboard may not read its origin topic",
+  masked: "its draft has the text of a mask in place of a value",
   oversize: "larger than the topic allows",
   no_target: "no topic to send it to",
   forbidden_target: "replays don't write to that topic",
