@@ -126,6 +126,10 @@ class RecordReader(msgspec.Struct, frozen=True):
         except HiddenWhole:
             return HIDDEN
 
+    def quoted(self, text: str) -> str:
+        """Return a text that may quote another record or a cut message; hidden if fields are masked."""
+        return text if self.masks is None or not text else HIDDEN
+
     def part(self, name: Part, data: bytes | None) -> bytes | None:
         """Return the key or the value as this reader sees it; None if it is withheld or hidden as a whole."""
         if not self.may_read or self.masks is None:
@@ -178,10 +182,10 @@ class PayloadReader(msgspec.Struct, frozen=True):
         may_read = self.reach.has_source(source.topic, source.connector, source.cluster)
         return RecordReader(self.user, may_read, self._masks(source.cluster, source.topic, source.origin_topic))
 
-    def of_topic(self, topic: str) -> RecordReader:
-        """Return the reader of a topic's records in this cluster."""
+    def of_topic(self, topic: str, origin: str = "") -> RecordReader:
+        """Return the reader of a topic's records in this cluster; of a dead letter in it, also by its origin topic."""
         may_read = self.reach.has_topic(topic, settings.CLUSTER)
-        return RecordReader(self.user, may_read, self._masks(settings.CLUSTER, topic))
+        return RecordReader(self.user, may_read, self._masks(settings.CLUSTER, topic, origin))
 
     def of_text_by(self, author: int | None) -> RecordReader:
         """Return the reader of a text, such as a program, that may cite any record that its author could read.

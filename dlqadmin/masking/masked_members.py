@@ -54,7 +54,7 @@ def mask_in_draft(masks: RecordMasks, draft: bytes | None, original: bytes | Non
     expressions = any(mask.kind == MaskedField.EXPRESSION for mask in masks.fields)
     texts = None if expressions else _texts_at_paths(masks, draft, of_key=of_key)
     if texts is None:
-        return _masks_anywhere(draft) > _masks_anywhere(original or b"")
+        return masks_anywhere(draft) > masks_anywhere(original or b"")
     before = _texts_at_paths(masks, original or b"null", of_key=of_key) or []
     return any(WHOLE_MASK.fullmatch(text) and text not in before for text in texts)
 
@@ -64,7 +64,12 @@ def mask_in_headers(masks: RecordMasks, draft: Pairs, original: Pairs) -> bool:
     names = {mask.field for mask in masks.fields if mask.kind == MaskedField.HEADER}
     expressions = any(mask.kind == MaskedField.EXPRESSION for mask in masks.fields)
     new = (pair for pair in draft if pair not in original and (expressions or pair[0] in names))
-    return any(_masks_anywhere(value or b"") for _, value in new)
+    return any(masks_anywhere(value or b"") for _, value in new)
+
+
+def masks_anywhere(data: bytes) -> int:
+    """Return the number of texts that look like masks."""
+    return len(ANY_MASK.findall(data.decode("utf-8", "replace")))
 
 
 def written(path: MaskedPath) -> str:
@@ -129,7 +134,3 @@ def _texts_at_paths(masks: RecordMasks, data: bytes, *, of_key: bool) -> list[st
     except (NotJson, BadPath):
         return None
     return [one.text for steps in paths for one in matches(node, steps) if one.kind == "string"]
-
-
-def _masks_anywhere(data: bytes) -> int:
-    return len(ANY_MASK.findall(data.decode("utf-8", "replace")))

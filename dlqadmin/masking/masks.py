@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -12,7 +14,7 @@ import regex
 from django.utils.crypto import salted_hmac
 
 from dlqadmin.masking.json_paths import KEY, BadPath, PathStep, matches, parse
-from dlqadmin.masking.json_spans import Node, NotJson, read
+from dlqadmin.masking.json_spans import NUMBER, Node, NotJson, read
 from dlqadmin.masking.models import MaskedField, MaskedShape
 
 MASK = "***"
@@ -20,6 +22,8 @@ FEWEST_SHOWN = 8  # characters; of shorter texts the last four are not shown
 FEWEST_FOUND = 4  # characters of a masked value that is looked for in messages
 MAX_BYTES = 1024 * 1024  # larger values are hidden as a whole
 TIMEOUT_S = 0.05  # of one expression on one text
+FLOAT32 = 1e-6  # the relative error of a number that a sink stored as a 32 bit float
+_NUMERAL = re.compile(r"\d[\d,_']*(?:\.\d+)?(?:[eE][+-]?\d{1,5}(?!\d))?")
 Pairs = Sequence[tuple[str, bytes | None]]
 
 
@@ -76,6 +80,8 @@ class RecordMasks(msgspec.Struct, frozen=True):
         for secret in secrets:
             for spelled in {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}:
                 text = text.replace(spelled, MASK)
+        if numbers := [float(secret) for secret in secrets if NUMBER.fullmatch(secret)]:
+            text = _NUMERAL.sub(lambda found: MASK if _is_one_of(found[0], numbers) else found[0], text)
         return self._expressed(text)
 
     def secrets(self, key: bytes | None, value: bytes | None, headers: Pairs) -> tuple[str, ...]:
@@ -167,6 +173,12 @@ def check(kind: str, field: str) -> None:
         _path(field.removeprefix(KEY))
     elif kind == MaskedField.EXPRESSION and _expression(field).search(""):
         raise HiddenWhole("the regular expression matches an empty text, so it would match everywhere")
+
+
+def _is_one_of(numeral: str, numbers: Sequence[float]) -> bool:
+    """Return whether a numeral, such as `1,234.50`, has one of these values, to the precision of a 32 bit float."""
+    value = float(re.sub(r"[,_']", "", numeral))
+    return any(math.isclose(value, abs(number), rel_tol=FLOAT32) for number in numbers)
 
 
 def _shown_match(mask: FieldMask, found: Any) -> str:

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from rest_framework.exceptions import PermissionDenied
 
 from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.overview.dismissal_reach import is_for_one_reach
 from dlqadmin.overview.documents import DismissalDocument, DismissalEndReason
 from dlqadmin.overview.findings import Finding
@@ -145,7 +146,7 @@ def dismissal_document(row: Dismissal) -> DismissalDocument:
     return DismissalDocument(
         finding=row.finding,
         kind=row.kind,
-        title=row.title,
+        title=quoting_text(row.title),  # it may be the title of a group
         reason=row.reason,
         by=row.actor,
         at=iso(row.at),
