@@ -32,6 +32,7 @@ class Candidate(msgspec.Struct, frozen=True):
     - `null_column`: the column that must not be null according to its error.
     - `failed_at`: when it failed.
     - `masked`: the edited message holds the text of a mask, such as `***`, in place of a real value.
+    - `ruled`: a masking rule is for its topics.
     """
 
     dead_letter: int
@@ -56,6 +57,7 @@ class Candidate(msgspec.Struct, frozen=True):
     null_column: str = ""
     failed_at: datetime | None = None
     masked: bool = False
+    ruled: bool = False
 
     @property
     def tombstone(self) -> bool:

@@ -137,8 +137,9 @@ class Reading:
         if one.edited is None or not self._rules:
             return one
         masks = masks_of(self._rules, row.cluster, (row.topic, row.origin_topic))
-        held = masks is not None and holds_mask(masks, one.edited, whole)
-        return msgspec.structs.replace(one, masked=True) if held else one
+        if masks is None:
+            return one
+        return msgspec.structs.replace(one, ruled=True, masked=holds_mask(masks, one.edited, whole))
 
     def known_of(self, found: Sequence[Candidate]) -> CandidateFacts:
         """Return the claims, replays and disposals that concern these candidates."""
