@@ -50,6 +50,8 @@ def matches(node: Node, steps: Iterable[PathStep]) -> list[Node]:
     for step in steps:
         starts = _distinct(below for one in found for below in _all(one)) if step.is_deep else found
         found = _distinct(child for one in starts for child in _children(one, step.to))
+        if not found:  # most rules lead to nothing in most records
+            break
     return found
 
 

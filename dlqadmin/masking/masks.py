@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -50,8 +50,11 @@ class FieldMask(msgspec.Struct, frozen=True):
         return MASK
 
 
-class RecordMasks(msgspec.Struct, frozen=True):
-    """The masks of one topic's records for one person. There is at least one."""
+class RecordMasks(msgspec.Struct, frozen=True, dict=True):
+    """The masks of one topic's records for one person. There is at least one.
+
+    They are sorted by kind once, because a page of a list masks a hundred records.
+    """
 
     fields: tuple[FieldMask, ...]
 
@@ -97,26 +100,34 @@ class RecordMasks(msgspec.Struct, frozen=True):
 
     def has_rules(self, *, of_key: bool) -> bool:
         """Return whether a rule is for keys, or for values."""
-        return any(
-            mask.kind == MaskedField.EXPRESSION
-            or (mask.kind == MaskedField.JSON_PATH and mask.field.startswith(KEY) is of_key)
-            for mask in self.fields
-        )
+        return bool(self._of(MaskedField.EXPRESSION) or self._of_part[of_key])
 
     def found(self, node: Node, *, of_key: bool) -> list[Node]:
         """Return the values that rules with a JSON path mask. Raises HiddenWhole."""
         return [one for one, _ in self._nodes(node, of_key=of_key)]
 
-    def _of(self, kind: MaskedField) -> Iterator[FieldMask]:
-        return (mask for mask in self.fields if mask.kind == kind)
+    def _of(self, kind: MaskedField) -> Sequence[FieldMask]:
+        return self._by_kind.get(kind, ())
+
+    @cached_property
+    def _by_kind(self) -> dict[str, list[FieldMask]]:
+        kinds: dict[str, list[FieldMask]] = {}
+        for mask in self.fields:
+            kinds.setdefault(mask.kind, []).append(mask)
+        return kinds
+
+    @cached_property
+    def _of_part(self) -> dict[bool, list[FieldMask]]:
+        """The masks with a JSON path, of keys and of values."""
+        masks = self._of(MaskedField.JSON_PATH)
+        return {of_key: [one for one in masks if one.field.startswith(KEY) is of_key] for of_key in (True, False)}
 
     def _paths(self, *, of_key: bool) -> list[tuple[tuple[PathStep, ...], FieldMask]]:
-        chosen = (mask for mask in self._of(MaskedField.JSON_PATH) if mask.field.startswith(KEY) is of_key)
-        return [(_path(mask.field.removeprefix(KEY)), mask) for mask in chosen]
+        return [(_path(mask.field.removeprefix(KEY)), mask) for mask in self._of_part[of_key]]
 
     def _parsed(self, data: bytes | None, *, of_key: bool) -> Node | None:
         """Return the JSON that paths are looked for in; None if there is nothing to look for. Raises HiddenWhole."""
-        if data is None or not any(mask.field.startswith(KEY) is of_key for mask in self._of(MaskedField.JSON_PATH)):
+        if data is None or not self._of_part[of_key]:
             return None
         if len(data) > MAX_BYTES:
             raise HiddenWhole("it is too large to be masked")
@@ -136,7 +147,7 @@ class RecordMasks(msgspec.Struct, frozen=True):
         node, made = self._parsed(data, of_key=of_key), data
         if node is not None:
             made = _replaced(data, self._nodes(node, of_key=of_key))
-        if not any(self._of(MaskedField.EXPRESSION)):
+        if not self._of(MaskedField.EXPRESSION):
             return made
         return self._expressed(_decoded(self._unescaped(made))).encode()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -62,8 +63,13 @@ def topic_mask(row: MaskingRule) -> TopicMask:
     return TopicMask(tuple(row.topics), FieldMask(row.kind, row.field, row.show))
 
 
-def masks_of(rules: Iterable[TopicMask], cluster: str, names: Collection[str]) -> RecordMasks | None:
+def masks_of(rules: Sequence[TopicMask], cluster: str, names: Collection[str]) -> RecordMasks | None:
     """Return the masks of records that have one of these topics; None if nothing is masked."""
+    return _masks_of(tuple(rules), cluster, tuple(names))
+
+
+@lru_cache(1024)  # the records of a list are of few topics
+def _masks_of(rules: tuple[TopicMask, ...], cluster: str, names: tuple[str, ...]) -> RecordMasks | None:
     found = tuple(rule.mask for rule in rules if rule.covers(cluster, names))
     return RecordMasks(found) if found else None
 

@@ -25,6 +25,7 @@ SCREENS = {
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
+    "masking": "/settings/masking",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",

@@ -27,6 +27,131 @@ export type components = {
             value?: components["schemas"]["ShownDocument"];
             headers?: components["schemas"]["ShownHeaderDocument"][];
         };
+        /** @description A condition. The fields that its kind does not have are null. */
+        AlertCondition: {
+            kind: string;
+            within_s: number | null;
+            more_than: number | null;
+            at_least: number | null;
+            percent: number | null;
+            seconds: number | null;
+            hours: number | null;
+        };
+        /** @description A firing of a rule. `facts` are names and counts. `rule` is null if the rule was deleted. */
+        AlertDocument: {
+            id: number;
+            rule: number | null;
+            rule_name: string;
+            team: number | null;
+            condition: string;
+            subject_kind: string;
+            subject_key: string;
+            title: string;
+            href: string;
+            facts: Record<string, unknown>;
+            /** @enum {string} */
+            state: "firing" | "acknowledged" | "resolved";
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            last_seen: string;
+            ended_at: string | null;
+            acknowledged_by: string | null;
+            acknowledged_at: string | null;
+            snoozed_until: string | null;
+            escalated_at: string | null;
+        };
+        /** @description Firings, newest first. */
+        AlertPage: {
+            results: components["schemas"]["AlertDocument"][];
+            next: string | null;
+        };
+        /**
+         * @description What a rule would have done in the last seven days.
+         *
+         *         - `times`: the number of firings. `firings` are the newest 100 of them, newest first.
+         *         - `partial`: the time limit ended the search, so older firings may be missing.
+         *         - `unknown`: conditions whose past is not known.
+         */
+        AlertPreview: {
+            times: number;
+            firings: components["schemas"]["PreviewFiring"][];
+            /** Format: date-time */
+            start: string;
+            bucket_ms: number;
+            series: components["schemas"]["PreviewSeries"][];
+            partial: boolean;
+            unknown: string[];
+        };
+        /** @description The number of rules in each state. */
+        AlertRuleCounts: {
+            firing: number;
+            acknowledged: number;
+            ok: number;
+            muted: number;
+        };
+        /**
+         * @description A rule with its present state.
+         *
+         *         - `team`: null if the rule counts everything.
+         *         - `state`: `muted`, else `firing` if a firing lasts that nobody acknowledged, else `acknowledged`, else `ok`.
+         */
+        AlertRuleDocument: {
+            id: number;
+            name: string;
+            team: components["schemas"]["AlertTeam"] | null;
+            match_all: boolean;
+            conditions: components["schemas"]["AlertCondition"][];
+            query: string;
+            tells: components["schemas"]["AlertTell"][];
+            interval_s: number;
+            digest: boolean;
+            quiet: components["schemas"]["QuietHoursDocument"] | null;
+            escalate: components["schemas"]["EscalationDocument"] | null;
+            tell_resolved: boolean;
+            muted_until: string | null;
+            state: string;
+            firing: number;
+            acknowledged: number;
+            last_fired: string | null;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description All rules in reach, by name. `checked_at`: the last evaluation; null before the first. */
+        AlertRuleList: {
+            results: components["schemas"]["AlertRuleDocument"][];
+            counts: components["schemas"]["AlertRuleCounts"];
+            checked_at: string | null;
+        };
+        /** @description The team of a rule. */
+        AlertTeam: {
+            id: number;
+            name: string;
+        };
+        /** @description A channel that is told. `held`: messages of quiet hours arrive as one digest at their end. */
+        AlertTell: {
+            channel: number;
+            name: string;
+            held: boolean;
+        };
+        /** @description A rule to begin with, without team and channels. */
+        AlertTemplate: {
+            name: string;
+            text: string;
+            match_all: boolean;
+            conditions: components["schemas"]["AlertCondition"][];
+            interval_s: number;
+            digest: boolean;
+        };
+        /** @description The templates of rules, the kinds of conditions, and the intervals that conditions can have. */
+        AlertTemplates: {
+            templates: components["schemas"]["AlertTemplate"][];
+            kinds: components["schemas"]["ConditionKindDocument"][];
+            intervals_s: number[];
+        };
         /** @description An event for charts. Without `at` it happened now. `topic` and `connector` say what it concerns. */
         AnnotationBodyRequest: {
             title: string;
@@ -122,9 +247,15 @@ export type components = {
             reason: string;
             plan_digest: string;
         };
-        /** @description The new owner of a group; null for nobody. */
+        /** @description The names of people and teams to whom groups can be assigned. */
+        Assignees: {
+            people: string[];
+            teams: string[];
+        };
+        /** @description The new owner of a group: a user or a team. Both null: nobody. */
         AssignmentBodyRequest: {
-            username: string | null;
+            username?: string | null;
+            team?: string | null;
         };
         /**
          * @description One attempt at the record, as far as the dead letter tells it.
@@ -492,6 +623,58 @@ export type components = {
             elsewhere: number;
             partial: boolean;
             withheld: boolean;
+        };
+        /** @description One condition. `GET /api/v1/alert-rules/templates` names the kinds and the fields that each needs. */
+        ConditionBodyRequest: {
+            /**
+             * @description * `budget` - budget
+             *     * `connector_paused` - connector_paused
+             *     * `failure_rate` - failure_rate
+             *     * `group_escalated` - group_escalated
+             *     * `group_events` - group_events
+             *     * `group_regressed` - group_regressed
+             *     * `index_behind` - index_behind
+             *     * `new_group` - new_group
+             *     * `records` - records
+             *     * `replay_needs_person` - replay_needs_person
+             *     * `retention` - retention
+             *     * `task_failed` - task_failed
+             * @enum {string}
+             */
+            kind: "budget" | "connector_paused" | "failure_rate" | "group_escalated" | "group_events" | "group_regressed" | "index_behind" | "new_group" | "records" | "replay_needs_person" | "retention" | "task_failed";
+            /**
+             * @description * `300` - 300
+             *     * `900` - 900
+             *     * `1800` - 1800
+             *     * `3600` - 3600
+             *     * `10800` - 10800
+             *     * `21600` - 21600
+             *     * `43200` - 43200
+             *     * `86400` - 86400
+             * @enum {integer}
+             */
+            within_s?: 300 | 900 | 1800 | 3600 | 10800 | 21600 | 43200 | 86400;
+            more_than?: number;
+            at_least?: number;
+            /** Format: double */
+            percent?: number;
+            seconds?: number;
+            hours?: number;
+        };
+        /** @description A number that a condition needs. `default` is null if it must be given. */
+        ConditionFieldDocument: {
+            name: string;
+            least: number;
+            most: number;
+            default: number | null;
+        };
+        /** @description A kind of condition. `text` has the names of fields in braces. */
+        ConditionKindDocument: {
+            kind: string;
+            text: string;
+            fields: components["schemas"]["ConditionFieldDocument"][];
+            has_interval: boolean;
+            has_history: boolean;
         };
         /**
          * @description The new configuration, the one that the person saw before, and the reason for the audit trail.
@@ -1277,6 +1460,17 @@ export type components = {
             week_before: components["schemas"]["WeekBefore"] | null;
             exact: boolean;
         };
+        /** @description The channel that is told once if nobody acknowledges in time. */
+        EscalateBodyRequest: {
+            after_s: number;
+            /** Format: int64 */
+            channel: number;
+        };
+        /** @description The channel that is told once if nobody acknowledges within the time. */
+        EscalationDocument: {
+            after_s: number;
+            channel: number;
+        };
         /** @description An event in the life of the record. */
         EventDocument: {
             /** Format: date-time */
@@ -1295,6 +1489,12 @@ export type components = {
             key: string | null;
             value: string | null;
             value_size: number | null;
+        };
+        /** @description A role whose holders see the field. `team` is null for the global role. */
+        ExceptedRole: {
+            team: number | null;
+            /** @enum {string} */
+            role: "viewer" | "payload reader" | "operator" | "approver" | "admin";
         };
         /** @description The exception: the class and message of its root cause, and the whole chain. */
         ExceptionDocument: {
@@ -1570,7 +1770,7 @@ export type components = {
             function: string;
             application: boolean;
         };
-        /** @description A group with its fingerprints and its history. */
+        /** @description A group with its fingerprints, its history, and links to issues. */
         GroupDetail: {
             id: number;
             title: string;
@@ -1593,11 +1793,13 @@ export type components = {
             /** Format: date-time */
             last_seen: string;
             owner: string | null;
+            team: string | null;
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
             work: components["schemas"]["WorkCounts"];
             all_closed: boolean;
+            issues: components["schemas"]["IssueDocument"][];
             fingerprints: components["schemas"]["FingerprintDocument"][];
             regroupings: components["schemas"]["RegroupingDocument"][];
             activity: components["schemas"]["ActivityDocument"][];
@@ -1632,6 +1834,7 @@ export type components = {
             /** Format: date-time */
             last_seen: string;
             owner: string | null;
+            team: string | null;
             connectors: string[];
             topics: string[];
             sparkline: components["schemas"]["SparklineDocument"];
@@ -1724,7 +1927,8 @@ export type components = {
         /** @description Groups, and their new owner. */
         GroupsAssignmentBodyRequest: {
             groups: number[];
-            username: string | null;
+            username?: string | null;
+            team?: string | null;
         };
         /** @description Groups to merge. `into` is the group that stays; the default is the group that was seen first. */
         GroupsMergeBodyRequest: {
@@ -1884,6 +2088,20 @@ export type components = {
             cluster: string;
             alive: boolean | null;
             seen_at: string | null;
+        };
+        /** @description A link to an issue. */
+        IssueBodyRequest: {
+            name: string;
+            url: string;
+        };
+        /** @description A link to an issue in a tracker. */
+        IssueDocument: {
+            id: number;
+            name: string;
+            url: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
         };
         /** @description The number of items in each state. `waiting`: they are sent, and have no outcome yet. */
         ItemCounts: {
@@ -2064,6 +2282,76 @@ export type components = {
             name: string;
             versions: components["schemas"]["MappingVersionDocument"][];
         };
+        /** @description A value before and after. `before` is null if you may not read it, `after` if it is hidden as a whole. */
+        MaskedExample: {
+            dead_letter: number;
+            before: string | null;
+            after: string | null;
+        };
+        /**
+         * @description The effect of a rule on the newest records of a topic.
+         *
+         *         - `of` is the number of records that were looked at. Each is `masked`, `without_path` or `hidden_whole`.
+         *         - `excepted`: the person has an excepted role, so nothing is masked for them.
+         */
+        MaskingPreview: {
+            of: number;
+            masked: number;
+            without_path: number;
+            hidden_whole: number;
+            excepted: boolean;
+            example: components["schemas"]["MaskedExample"] | null;
+        };
+        /** @description A masking rule. */
+        MaskingRuleBodyRequest: {
+            topics: string[];
+            /**
+             * @description * `json path` - Json Path
+             *     * `header` - Header
+             *     * `regular expression` - Expression
+             * @enum {string}
+             */
+            kind: "json path" | "header" | "regular expression";
+            field: string;
+            /**
+             * @description * `last four` - Last Four
+             *     * `hash` - Hash
+             *     * `nothing` - Nothing
+             * @enum {string}
+             */
+            show: "last four" | "hash" | "nothing";
+            except_roles?: components["schemas"]["RoleBodyRequest"][];
+            reason: string;
+            /** @default true */
+            active: boolean;
+        };
+        /**
+         * @description A field of some topics that is masked for everybody without one of the excepted roles.
+         *
+         *         - `topics` are patterns, compared with the topic of a dead letter and the topic of its origin.
+         *         - `field` is a JSON path, in the key with the prefix `key.`; the exact name of a header; or a regular expression.
+         *         - `editable`: you may replace and delete the rule.
+         */
+        MaskingRuleDocument: {
+            id: number;
+            topics: string[];
+            /** @enum {string} */
+            kind: "json path" | "header" | "regular expression";
+            field: string;
+            /** @enum {string} */
+            show: "last four" | "hash" | "nothing";
+            except_roles: components["schemas"]["ExceptedRole"][];
+            reason: string;
+            active: boolean;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            editable: boolean;
+        };
+        /** @description The masking rules that you may see, the oldest first. */
+        MaskingRuleList: {
+            results: components["schemas"]["MaskingRuleDocument"][];
+        };
         /** @description The number of matches. If it is not exact, it is a lower bound. */
         MatchTotal: {
             count: number;
@@ -2074,7 +2362,22 @@ export type components = {
             /** @default  */
             reason: string;
         };
-        /** @description A message in exact bytes. */
+        /** @description A note that mentions the user. */
+        MentionDocument: {
+            group: number;
+            title: string;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            text: string;
+            seen: boolean;
+        };
+        /** @description The newest notes that mention the user, and the number that the user has not seen. */
+        MentionList: {
+            results: components["schemas"]["MentionDocument"][];
+            unseen: number;
+        };
+        /** @description A message in exact bytes, or with the masks of the person who asks. */
         MessageDocument: {
             key: components["schemas"]["BytesDocument"];
             value: components["schemas"]["BytesDocument"];
@@ -2237,6 +2540,37 @@ export type components = {
             at: string;
             history: components["schemas"]["EarlierOutcome"][];
         };
+        /** @description For each rule the number of groups that nobody owns and that it would assign. */
+        OwnershipPreview: {
+            matches: number[];
+        };
+        /** @description A rule: patterns of the topic, the connector and the exception, empty for any, and the owner. */
+        OwnershipRuleBodyRequest: {
+            /** @default  */
+            topic: string;
+            /** @default  */
+            connector: string;
+            /** @default  */
+            exception: string;
+            username?: string | null;
+            team?: string | null;
+        };
+        /** @description A rule about the owners of new groups: patterns, empty for any, and either a user or a team. */
+        OwnershipRuleDocument: {
+            topic: string;
+            connector: string;
+            exception: string;
+            username: string | null;
+            team: string | null;
+        };
+        /** @description All rules in order. The first one that matches counts. */
+        OwnershipRules: {
+            rules: components["schemas"]["OwnershipRuleDocument"][];
+        };
+        /** @description All rules, in order. */
+        OwnershipRulesBodyRequest: {
+            rules: components["schemas"]["OwnershipRuleBodyRequest"][];
+        };
         /** @description The number of records for one partition. Null: the partition follows from the key. */
         PartitionCount: {
             partition: number | null;
@@ -2315,12 +2649,36 @@ export type components = {
             total: number;
             points: number[];
         };
+        /** @description An unsaved rule, and a topic and a person to try it on. `index` counts the records from the newest on. */
+        PreviewBodyRequest: {
+            rule: components["schemas"]["MaskingRuleBodyRequest"];
+            topic: string;
+            person?: string | null;
+            /** @default 0 */
+            index: number;
+        };
         /** @description The numbers of records by what a bulk fix does to them. */
         PreviewCounts: {
             matched: number;
             changed: number;
             untouched: number;
             invalid: number;
+        };
+        /** @description A time at which the rule would have fired. `held`: the channels that would have been told later. */
+        PreviewFiring: {
+            /** Format: date-time */
+            at: string;
+            condition: string;
+            subject_kind: string;
+            subject_key: string;
+            title: string;
+            facts: Record<string, unknown>;
+            held: number[];
+        };
+        /** @description Matching records of one stage, by bucket. */
+        PreviewSeries: {
+            stage: string;
+            points: number[];
         };
         /**
          * @description A reason to doubt a program.
@@ -2394,6 +2752,23 @@ export type components = {
         QuerySuggestion: {
             text: string;
             label: string;
+        };
+        /** @description Quiet hours: local times, and an IANA time zone. */
+        QuietBodyRequest: {
+            /** Format: time */
+            start: string;
+            /** Format: time */
+            end: string;
+            zone: string;
+            /** @default false */
+            weekdays: boolean;
+        };
+        /** @description Quiet hours in local time, as HH:MM. */
+        QuietHoursDocument: {
+            start: string;
+            end: string;
+            zone: string;
+            weekdays: boolean;
         };
         /** @description The rate in records per second. 0 means no limit. */
         RateBodyRequest: {
@@ -2916,6 +3291,61 @@ export type components = {
             /** Format: int64 */
             selection: number;
         };
+        /** @description What to reveal, and why. `path` is a JSON path within the key or value; `header` is the name of a header. */
+        RevealBodyRequest: {
+            /**
+             * @description * `key` - key
+             *     * `value` - value
+             *     * `header` - header
+             * @enum {string}
+             */
+            part: "key" | "value" | "header";
+            path?: string | null;
+            header?: string | null;
+            reason: string;
+        };
+        /** @description The content that was revealed once: one row for each value that the path or the header name leads to. */
+        RevealedDocument: {
+            results: components["schemas"]["RevealedField"][];
+        };
+        /** @description Content that is masked for you otherwise. `text` is null if the bytes are not UTF-8, both are for null. */
+        RevealedField: {
+            base64: string | null;
+            text: string | null;
+        };
+        /** @description A role whose holders see the field. */
+        RoleBodyRequest: {
+            team: number | null;
+            /**
+             * @description * `viewer` - Viewer
+             *     * `payload reader` - Payload Reader
+             *     * `operator` - Operator
+             *     * `approver` - Approver
+             *     * `admin` - Admin
+             * @enum {string}
+             */
+            role: "viewer" | "payload reader" | "operator" | "approver" | "admin";
+        };
+        /** @description A rule. `team` null: the rule counts everything, which needs the global role operator. */
+        RuleBodyRequest: {
+            name: string;
+            /** Format: int64 */
+            team?: number | null;
+            /** @default false */
+            match_all: boolean;
+            conditions: components["schemas"]["ConditionBodyRequest"][];
+            /** @default  */
+            query: string;
+            tells?: components["schemas"]["TellBodyRequest"][];
+            /** @default 3600 */
+            interval_s: number;
+            /** @default false */
+            digest: boolean;
+            quiet?: components["schemas"]["QuietBodyRequest"] | null;
+            escalate?: components["schemas"]["EscalateBodyRequest"] | null;
+            /** @default true */
+            tell_resolved: boolean;
+        };
         /** @description The reason, and the digest of the plan that the person saw. */
         RunBodyRequest: {
             reason: string;
@@ -3350,6 +3780,13 @@ export type components = {
             unassigned: number;
             unknown: number;
         };
+        /** @description A channel. `held`: messages of quiet hours arrive as one digest at their end. */
+        TellBodyRequest: {
+            /** Format: int64 */
+            channel: number;
+            /** @default false */
+            held: boolean;
+        };
         /** @description A program to keep under a name. `shared`: everybody can use it. */
         TemplateBodyRequest: {
             name: string;
@@ -3363,6 +3800,10 @@ export type components = {
             program: string;
             /** @default false */
             shared: boolean;
+        };
+        /** @description The number of channels to which a test message was queued. */
+        TestsQueued: {
+            channels: number;
         };
         /** @description The lag of search text behind the index. */
         TextHealth: {
@@ -3542,6 +3983,21 @@ export type components = {
             at: string;
             reason: string;
         };
+        /** @description An issue tracker: its name, and the address of its form for a new issue. */
+        TrackerBodyRequest: {
+            name: string;
+            template: string;
+        };
+        /** @description An issue tracker. `template` is the address of its form for a new issue. */
+        TrackerDocument: {
+            id: number;
+            name: string;
+            template: string;
+        };
+        /** @description All issue trackers, by name. */
+        TrackerList: {
+            results: components["schemas"]["TrackerDocument"][];
+        };
         /** @description The progress of sealing the audit trail and of sending it to its external target. */
         TrailHealth: {
             unsealed_seconds: number;
@@ -3681,6 +4137,11 @@ export type components = {
             new: number;
             regressed: number;
         };
+        /** @description The end of a mute or snooze. */
+        UntilBodyRequest: {
+            /** Format: date-time */
+            until: string;
+        };
         /** @description A configuration to validate, and the connector that has the values behind masked ones. */
         ValidationBodyRequest: {
             config: {
@@ -3782,6 +4243,17 @@ export type components = {
 export type AbsentMember = components['schemas']['AbsentMember'];
 export type ActivityDocument = components['schemas']['ActivityDocument'];
 export type AfterDocument = components['schemas']['AfterDocument'];
+export type AlertCondition = components['schemas']['AlertCondition'];
+export type AlertDocument = components['schemas']['AlertDocument'];
+export type AlertPage = components['schemas']['AlertPage'];
+export type AlertPreview = components['schemas']['AlertPreview'];
+export type AlertRuleCounts = components['schemas']['AlertRuleCounts'];
+export type AlertRuleDocument = components['schemas']['AlertRuleDocument'];
+export type AlertRuleList = components['schemas']['AlertRuleList'];
+export type AlertTeam = components['schemas']['AlertTeam'];
+export type AlertTell = components['schemas']['AlertTell'];
+export type AlertTemplate = components['schemas']['AlertTemplate'];
+export type AlertTemplates = components['schemas']['AlertTemplates'];
 export type AnnotationBodyRequest = components['schemas']['AnnotationBodyRequest'];
 export type AnnotationDocument = components['schemas']['AnnotationDocument'];
 export type AnnotationList = components['schemas']['AnnotationList'];
@@ -3789,6 +4261,7 @@ export type ApprovalDocument = components['schemas']['ApprovalDocument'];
 export type ApprovalHealth = components['schemas']['ApprovalHealth'];
 export type ApproveBodyRequest = components['schemas']['ApproveBodyRequest'];
 export type AskBodyRequest = components['schemas']['AskBodyRequest'];
+export type Assignees = components['schemas']['Assignees'];
 export type AssignmentBodyRequest = components['schemas']['AssignmentBodyRequest'];
 export type AttemptDocument = components['schemas']['AttemptDocument'];
 export type AttentionItem = components['schemas']['AttentionItem'];
@@ -3824,6 +4297,9 @@ export type ClusterList = components['schemas']['ClusterList'];
 export type CodeBodyRequest = components['schemas']['CodeBodyRequest'];
 export type ColumnDocument = components['schemas']['ColumnDocument'];
 export type CommonDocument = components['schemas']['CommonDocument'];
+export type ConditionBodyRequest = components['schemas']['ConditionBodyRequest'];
+export type ConditionFieldDocument = components['schemas']['ConditionFieldDocument'];
+export type ConditionKindDocument = components['schemas']['ConditionKindDocument'];
 export type ConfigBodyRequest = components['schemas']['ConfigBodyRequest'];
 export type ConfigValidation = components['schemas']['ConfigValidation'];
 export type ConfirmDocument = components['schemas']['ConfirmDocument'];
@@ -3882,8 +4358,11 @@ export type ErrorBudgetDocument = components['schemas']['ErrorBudgetDocument'];
 export type ErrorLimit = components['schemas']['ErrorLimit'];
 export type ErrorSeries = components['schemas']['ErrorSeries'];
 export type ErrorsOverTime = components['schemas']['ErrorsOverTime'];
+export type EscalateBodyRequest = components['schemas']['EscalateBodyRequest'];
+export type EscalationDocument = components['schemas']['EscalationDocument'];
 export type EventDocument = components['schemas']['EventDocument'];
 export type ExampleDocument = components['schemas']['ExampleDocument'];
+export type ExceptedRole = components['schemas']['ExceptedRole'];
 export type ExceptionDocument = components['schemas']['ExceptionDocument'];
 export type ExportBodyRequest = components['schemas']['ExportBodyRequest'];
 export type ExportDocument = components['schemas']['ExportDocument'];
@@ -3937,6 +4416,8 @@ export type IndexHealth = components['schemas']['IndexHealth'];
 export type IndexProgress = components['schemas']['IndexProgress'];
 export type IndexedPartition = components['schemas']['IndexedPartition'];
 export type IndexerHealth = components['schemas']['IndexerHealth'];
+export type IssueBodyRequest = components['schemas']['IssueBodyRequest'];
+export type IssueDocument = components['schemas']['IssueDocument'];
 export type ItemCounts = components['schemas']['ItemCounts'];
 export type ItemDocument = components['schemas']['ItemDocument'];
 export type ItemOfReplay = components['schemas']['ItemOfReplay'];
@@ -3955,8 +4436,15 @@ export type MappingDocument = components['schemas']['MappingDocument'];
 export type MappingSummary = components['schemas']['MappingSummary'];
 export type MappingVersionDocument = components['schemas']['MappingVersionDocument'];
 export type MappingVersions = components['schemas']['MappingVersions'];
+export type MaskedExample = components['schemas']['MaskedExample'];
+export type MaskingPreview = components['schemas']['MaskingPreview'];
+export type MaskingRuleBodyRequest = components['schemas']['MaskingRuleBodyRequest'];
+export type MaskingRuleDocument = components['schemas']['MaskingRuleDocument'];
+export type MaskingRuleList = components['schemas']['MaskingRuleList'];
 export type MatchTotal = components['schemas']['MatchTotal'];
 export type MaybeWhyBodyRequest = components['schemas']['MaybeWhyBodyRequest'];
+export type MentionDocument = components['schemas']['MentionDocument'];
+export type MentionList = components['schemas']['MentionList'];
 export type MessageDocument = components['schemas']['MessageDocument'];
 export type MuteDocument = components['schemas']['MuteDocument'];
 export type NamedField = components['schemas']['NamedField'];
@@ -3972,6 +4460,11 @@ export type OriginNeighbour = components['schemas']['OriginNeighbour'];
 export type OriginNeighbours = components['schemas']['OriginNeighbours'];
 export type OtherDraft = components['schemas']['OtherDraft'];
 export type OutcomeInGroup = components['schemas']['OutcomeInGroup'];
+export type OwnershipPreview = components['schemas']['OwnershipPreview'];
+export type OwnershipRuleBodyRequest = components['schemas']['OwnershipRuleBodyRequest'];
+export type OwnershipRuleDocument = components['schemas']['OwnershipRuleDocument'];
+export type OwnershipRules = components['schemas']['OwnershipRules'];
+export type OwnershipRulesBodyRequest = components['schemas']['OwnershipRulesBodyRequest'];
 export type PartitionCount = components['schemas']['PartitionCount'];
 export type PasswordAndCodeBodyRequest = components['schemas']['PasswordAndCodeBodyRequest'];
 export type PasswordBodyRequest = components['schemas']['PasswordBodyRequest'];
@@ -3982,7 +4475,10 @@ export type PlaceDocument = components['schemas']['PlaceDocument'];
 export type PlanDocument = components['schemas']['PlanDocument'];
 export type PlanHeaders = components['schemas']['PlanHeaders'];
 export type PointSeries = components['schemas']['PointSeries'];
+export type PreviewBodyRequest = components['schemas']['PreviewBodyRequest'];
 export type PreviewCounts = components['schemas']['PreviewCounts'];
+export type PreviewFiring = components['schemas']['PreviewFiring'];
+export type PreviewSeries = components['schemas']['PreviewSeries'];
 export type PreviewWarning = components['schemas']['PreviewWarning'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemFinding = components['schemas']['ProblemFinding'];
@@ -3993,6 +4489,8 @@ export type ProposalDocument = components['schemas']['ProposalDocument'];
 export type QueryAlternative = components['schemas']['QueryAlternative'];
 export type QueryCompletion = components['schemas']['QueryCompletion'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
+export type QuietBodyRequest = components['schemas']['QuietBodyRequest'];
+export type QuietHoursDocument = components['schemas']['QuietHoursDocument'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];
 export type ReadYaml = components['schemas']['ReadYaml'];
 export type ReadingNote = components['schemas']['ReadingNote'];
@@ -4029,6 +4527,11 @@ export type ResolvableDocument = components['schemas']['ResolvableDocument'];
 export type ResolvableGroup = components['schemas']['ResolvableGroup'];
 export type RestartBodyRequest = components['schemas']['RestartBodyRequest'];
 export type RestoreBodyRequest = components['schemas']['RestoreBodyRequest'];
+export type RevealBodyRequest = components['schemas']['RevealBodyRequest'];
+export type RevealedDocument = components['schemas']['RevealedDocument'];
+export type RevealedField = components['schemas']['RevealedField'];
+export type RoleBodyRequest = components['schemas']['RoleBodyRequest'];
+export type RuleBodyRequest = components['schemas']['RuleBodyRequest'];
 export type RunBodyRequest = components['schemas']['RunBodyRequest'];
 export type SampleDocument = components['schemas']['SampleDocument'];
 export type SampleValue = components['schemas']['SampleValue'];
@@ -4068,7 +4571,9 @@ export type TargetDocument = components['schemas']['TargetDocument'];
 export type TaskCounts = components['schemas']['TaskCounts'];
 export type TaskDocument = components['schemas']['TaskDocument'];
 export type TaskTotals = components['schemas']['TaskTotals'];
+export type TellBodyRequest = components['schemas']['TellBodyRequest'];
 export type TemplateBodyRequest = components['schemas']['TemplateBodyRequest'];
+export type TestsQueued = components['schemas']['TestsQueued'];
 export type TextHealth = components['schemas']['TextHealth'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type TlsDocument = components['schemas']['TlsDocument'];
@@ -4087,6 +4592,9 @@ export type TopicRecords = components['schemas']['TopicRecords'];
 export type TopicRow = components['schemas']['TopicRow'];
 export type TopicRuleBodyRequest = components['schemas']['TopicRuleBodyRequest'];
 export type TopicRuleDocument = components['schemas']['TopicRuleDocument'];
+export type TrackerBodyRequest = components['schemas']['TrackerBodyRequest'];
+export type TrackerDocument = components['schemas']['TrackerDocument'];
+export type TrackerList = components['schemas']['TrackerList'];
 export type TrailHealth = components['schemas']['TrailHealth'];
 export type Trait = components['schemas']['Trait'];
 export type Trends = components['schemas']['Trends'];
@@ -4100,6 +4608,7 @@ export type UnfinishedRecords = components['schemas']['UnfinishedRecords'];
 export type UnlistedState = components['schemas']['UnlistedState'];
 export type UnreadReason = components['schemas']['UnreadReason'];
 export type UnresolvedGroups = components['schemas']['UnresolvedGroups'];
+export type UntilBodyRequest = components['schemas']['UntilBodyRequest'];
 export type ValidationBodyRequest = components['schemas']['ValidationBodyRequest'];
 export type ValueProblemRow = components['schemas']['ValueProblemRow'];
 export type WatchedDocument = components['schemas']['WatchedDocument'];

@@ -5,6 +5,7 @@ const SECTIONS = [
   { value: "/settings/clusters", label: "Clusters" },
   { value: "/settings/dialects", label: "Dialects" },
   { value: "/settings/registries", label: "Schema registries" },
+  { value: "/settings/masking", label: "Masking" },
 ] as const;
 
 /** The row of tabs that leads to the sections of the settings. */

@@ -163,9 +163,9 @@ def test_no_edit_changes_or_shows_a_masked_member(
     assert {path: one.data for path, one in after.items()} == {path: one.data for path, one in members.items()}
     assert json.loads(rule.value(made) or b"") == sent
     kept = {member.name: original[member.value.start : member.value.end] for member in read(original).members}
-    for member in read(made).members:
-        if member.name != name and members:
-            assert made[member.value.start : member.value.end] == kept[member.name]
+    for one in read(made).members:
+        if one.name != name and members:
+            assert made[one.value.start : one.value.end] == kept[one.name]
 
 
 @pytest.mark.parametrize(
