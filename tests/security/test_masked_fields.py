@@ -93,7 +93,7 @@ def test_no_write_answers_with_a_masked_field(ids: Ids, operator: User, make: An
 
 GZIP = {"Accept-Encoding": "gzip"}
 # A reveal is asked for, and audited. The others answer with the person's own words.
-WROTE_IT = {"dead_letters_reveal"}
+WROTE_IT = {"dead_letters_reveal", "exports_destroy"}
 
 
 def _writes(ids: Ids) -> Iterator[tuple[str, str, str, Any]]:  # noqa: F811
@@ -106,6 +106,8 @@ def _writes(ids: Ids) -> Iterator[tuple[str, str, str, Any]]:  # noqa: F811
         "program": '[{"op": "replace", "path": "/gap", "value": 0}]', "key": {"base64": None}, "base64": None,
         "value": {"base64": None}, "base_updated_at": None, "json": "{}", "headers": [],
     }  # fmt: skip
+    # Bodies that succeed where those of the description alone do not.
+    plausible: dict[str, list[Any]] = {"fixes_save": [{}], "selections_create": [{"ids": letters[:2]}]}
     names = {"connectors": "people", "topics": "usgs.earthquakes.dlq", "clusters": "local", "dialects": "none"}
     for name, method, path, operation in sorted(operations(), key=lambda row: row[0] == "session_destroy"):
         if method == "GET" or name == "session_destroy":
@@ -113,12 +115,8 @@ def _writes(ids: Ids) -> Iterator[tuple[str, str, str, Any]]:  # noqa: F811
         resource = path.removeprefix(f"{API}/").split("/")[0]
         address = re.sub(r"\{(?!id\})\w+\}", names.get(resource, "0"), path)
         for pk in ids.get(resource, [1]) if "{id}" in address else [0]:
-            for body in [*bodies(operation, known), *PLAUSIBLE.get(name, ())]:
+            for body in [*bodies(operation, known), *plausible.get(name, ())]:
                 yield name, method, address.replace("{id}", str(pk)), body
-
-
-# Bodies that succeed where those of the description alone do not.
-PLAUSIBLE: dict[str, tuple[Any, ...]] = {"fixes_save": ({},)}
 
 
 # What a person wrote themselves is shown to them.
