@@ -20,6 +20,7 @@ from dlqadmin.connectors.documents import (
 )
 from dlqadmin.connectors.states import HELD, derive, reported_states, shown_state
 from dlqadmin.connectors.task_documents import BudgetInputs, Paces, add_stages, document, task_document, text_or_none
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.error_rates import errors_per_hour
 from dlqadmin.metrics.models import TaskSnapshot
@@ -155,7 +156,7 @@ def connector_document(
         kind=kind,
         state=str(state.get("state", "UNASSIGNED")),
         shown=shown,
-        trace=text_or_none(state.get("trace")),
+        trace=quoting_text(text_or_none(state.get("trace")) or "") or None,
         worker_id=str(state.get("worker_id", "")),
         topics=topics_of(row, figures),
         dlq_topic=_dead_letter_topic(config) if _writes_dead_letters(config) else None,

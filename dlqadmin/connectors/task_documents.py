@@ -10,6 +10,7 @@ import msgspec
 
 from dlqadmin.connectors import error_budgets
 from dlqadmin.connectors.documents import StageCounts, TaskDocument
+from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.rest.times import from_ms, iso, iso_or_none
@@ -42,7 +43,7 @@ def task_document(
         id=number,
         state=state,
         state_since=iso_or_none(report.state_since) if report and report.state == state else None,
-        trace=text_or_none(task.get("trace")),
+        trace=quoting_text(text_or_none(task.get("trace")) or "") or None,  # it may quote any record
         lag=metrics.task_lag(status),
         metrics=figures,
         stages=stages(status),

@@ -6,7 +6,6 @@ Content is returned as exact bytes, with text beside them if they are UTF-8.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -110,6 +109,14 @@ class RecordReader(msgspec.Struct, frozen=True):
         except HiddenWhole:
             return msgspec.structs.replace(self, secrets=None)
 
+    def also_knowing(self, key: bytes | None, value: bytes | None, headers: Headers) -> RecordReader:
+        """Return this reader with the secrets of a draft of the record too."""
+        more = self.knowing(key, value, headers)
+        if self.secrets is None or more.secrets is None:  # unknown secrets stay unknown
+            return msgspec.structs.replace(self, secrets=None)
+        found = {*self.secrets, *more.secrets}
+        return msgspec.structs.replace(self, secrets=tuple(sorted(found, key=lambda text: (-len(text), text))))
+
     def text(self, text: str) -> str:
         """Return a message about the record. It needs no right to payloads, but masked fields are left out of it."""
         if self.masks is None or not text:
@@ -118,6 +125,10 @@ class RecordReader(msgspec.Struct, frozen=True):
             return HIDDEN if self.secrets is None else self.masks.text(text, self.secrets)
         except HiddenWhole:
             return HIDDEN
+
+    def quoted(self, text: str) -> str:
+        """Return a text that may quote another record or a cut message; hidden if fields are masked."""
+        return text if self.masks is None or not text else HIDDEN
 
     def part(self, name: Part, data: bytes | None) -> bytes | None:
         """Return the key or the value as this reader sees it; None if it is withheld or hidden as a whole."""
@@ -171,8 +182,8 @@ class PayloadReader(msgspec.Struct, frozen=True):
         may_read = self.reach.has_source(source.topic, source.connector, source.cluster)
         return RecordReader(self.user, may_read, self._masks(source.cluster, source.topic, source.origin_topic))
 
-    def of_topic(self, topic: str, origins: Iterable[str] = ()) -> RecordReader:
-        """Return the reader of a topic's records in this cluster, which may come from these origin topics."""
+    def of_topic(self, topic: str, *origins: str) -> RecordReader:
+        """Return the reader of a topic's records in this cluster; of dead letters in it, also by origin topics."""
         may_read = self.reach.has_topic(topic, settings.CLUSTER)
         return RecordReader(self.user, may_read, self._masks(settings.CLUSTER, topic, *origins))
 

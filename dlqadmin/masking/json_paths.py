@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -48,8 +48,11 @@ def matches(node: Node, steps: Iterable[PathStep]) -> list[Node]:
     """Return the values that the path leads to; of duplicate members all of them."""
     found = [node]
     for step in steps:
+        # Values within each other have common descendants; those of one level are distinct.
         starts = _distinct(below for one in found for below in _all(one)) if step.is_deep else found
-        found = _distinct(child for one in starts for child in _children(one, step.to))
+        found = [child for one in starts for child in _children(one, step.to)]
+        if not found:  # most rules lead to nothing in most records
+            break
     return found
 
 
@@ -61,14 +64,12 @@ def _target(found: re.Match[str]) -> str | int | None:
     return found["name"] or found["single"] or found["double"]
 
 
-def _children(node: Node, to: str | int | None) -> Iterator[Node]:
+def _children(node: Node, to: str | int | None) -> Sequence[Node]:
     if to is None:
-        yield from (member.value for member in node.members)
-        yield from node.items
-    elif isinstance(to, int):
-        yield from node.items[to : to + 1]
-    else:
-        yield from (member.value for member in node.members if member.name == to)
+        return [*(member.value for member in node.members), *node.items]
+    if isinstance(to, int):
+        return node.items[to : to + 1]
+    return [member.value for member in node.members if member.name == to]
 
 
 def _all(node: Node) -> Iterator[Node]:

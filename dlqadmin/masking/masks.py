@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -12,7 +14,7 @@ import regex
 from django.utils.crypto import salted_hmac
 
 from dlqadmin.masking.json_paths import KEY, BadPath, PathStep, matches, parse
-from dlqadmin.masking.json_spans import Node, NotJson, read
+from dlqadmin.masking.json_spans import NUMBER, Node, NotJson, read
 from dlqadmin.masking.models import MaskedField, MaskedShape
 
 MASK = "***"
@@ -20,6 +22,8 @@ FEWEST_SHOWN = 8  # characters; of shorter texts the last four are not shown
 FEWEST_FOUND = 4  # characters of a masked value that is looked for in messages
 MAX_BYTES = 1024 * 1024  # larger values are hidden as a whole
 TIMEOUT_S = 0.05  # of one expression on one text
+FLOAT32 = 1e-6  # the relative error of a number that a sink stored as a 32 bit float
+_NUMERAL = re.compile(r"\d[\d,_']*(?:\.\d+)?(?:[eE][+-]?\d{1,5}(?!\d))?")
 Pairs = Sequence[tuple[str, bytes | None]]
 
 
@@ -46,8 +50,11 @@ class FieldMask(msgspec.Struct, frozen=True):
         return MASK
 
 
-class RecordMasks(msgspec.Struct, frozen=True):
-    """The masks of one topic's records for one person. There is at least one."""
+class RecordMasks(msgspec.Struct, frozen=True, dict=True):
+    """The masks of one topic's records for one person. There is at least one.
+
+    They are sorted by kind once, because a page of a list masks a hundred records.
+    """
 
     fields: tuple[FieldMask, ...]
 
@@ -76,6 +83,8 @@ class RecordMasks(msgspec.Struct, frozen=True):
         for secret in secrets:
             for spelled in {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}:
                 text = text.replace(spelled, MASK)
+        if numbers := [float(secret) for secret in secrets if NUMBER.fullmatch(secret)]:
+            text = _NUMERAL.sub(lambda found: MASK if _is_one_of(found[0], numbers) else found[0], text)
         return self._expressed(text)
 
     def secrets(self, key: bytes | None, value: bytes | None, headers: Pairs) -> tuple[str, ...]:
@@ -89,16 +98,36 @@ class RecordMasks(msgspec.Struct, frozen=True):
         found.update(text.decode("utf-8", "replace") for name, text in headers if name in names and text)
         return tuple(sorted((text for text in found if len(text) >= FEWEST_FOUND), key=lambda text: (-len(text), text)))
 
-    def _of(self, kind: MaskedField) -> Iterator[FieldMask]:
-        return (mask for mask in self.fields if mask.kind == kind)
+    def has_rules(self, *, of_key: bool) -> bool:
+        """Return whether a rule is for keys, or for values."""
+        return bool(self._of(MaskedField.EXPRESSION) or self._of_part[of_key])
+
+    def found(self, node: Node, *, of_key: bool) -> list[Node]:
+        """Return the values that rules with a JSON path mask. Raises HiddenWhole."""
+        return [one for one, _ in self._nodes(node, of_key=of_key)]
+
+    def _of(self, kind: MaskedField) -> Sequence[FieldMask]:
+        return self._by_kind.get(kind, ())
+
+    @cached_property
+    def _by_kind(self) -> dict[str, list[FieldMask]]:
+        kinds: dict[str, list[FieldMask]] = {}
+        for mask in self.fields:
+            kinds.setdefault(mask.kind, []).append(mask)
+        return kinds
+
+    @cached_property
+    def _of_part(self) -> dict[bool, list[FieldMask]]:
+        """The masks with a JSON path, of keys and of values."""
+        masks = self._of(MaskedField.JSON_PATH)
+        return {of_key: [one for one in masks if one.field.startswith(KEY) is of_key] for of_key in (True, False)}
 
     def _paths(self, *, of_key: bool) -> list[tuple[tuple[PathStep, ...], FieldMask]]:
-        chosen = (mask for mask in self._of(MaskedField.JSON_PATH) if mask.field.startswith(KEY) is of_key)
-        return [(_path(mask.field.removeprefix(KEY)), mask) for mask in chosen]
+        return [(_path(mask.field.removeprefix(KEY)), mask) for mask in self._of_part[of_key]]
 
     def _parsed(self, data: bytes | None, *, of_key: bool) -> Node | None:
         """Return the JSON that paths are looked for in; None if there is nothing to look for. Raises HiddenWhole."""
-        if data is None or not any(mask.field.startswith(KEY) is of_key for mask in self._of(MaskedField.JSON_PATH)):
+        if data is None or not self._of_part[of_key]:
             return None
         if len(data) > MAX_BYTES:
             raise HiddenWhole("it is too large to be masked")
@@ -118,7 +147,7 @@ class RecordMasks(msgspec.Struct, frozen=True):
         node, made = self._parsed(data, of_key=of_key), data
         if node is not None:
             made = _replaced(data, self._nodes(node, of_key=of_key))
-        if not any(self._of(MaskedField.EXPRESSION)):
+        if not self._of(MaskedField.EXPRESSION):
             return made
         return self._expressed(_decoded(self._unescaped(made))).encode()
 
@@ -155,6 +184,12 @@ def check(kind: str, field: str) -> None:
         _path(field.removeprefix(KEY))
     elif kind == MaskedField.EXPRESSION and _expression(field).search(""):
         raise HiddenWhole("the regular expression matches an empty text, so it would match everywhere")
+
+
+def _is_one_of(numeral: str, numbers: Sequence[float]) -> bool:
+    """Return whether a numeral, such as `1,234.50`, has one of these values, to the precision of a 32 bit float."""
+    value = float(re.sub(r"[,_']", "", numeral))
+    return any(math.isclose(value, abs(number), rel_tol=FLOAT32) for number in numbers)
 
 
 def _shown_match(mask: FieldMask, found: Any) -> str:

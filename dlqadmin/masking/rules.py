@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -44,6 +45,11 @@ def rules_for(user: Any) -> tuple[TopicMask, ...]:
     return known
 
 
+def active_masks() -> tuple[TopicMask, ...]:
+    """Return the masks of all active rules: each holds for somebody."""
+    return tuple(topic_mask(row) for row in MaskingRule.objects.filter(is_active=True))
+
+
 def is_written_before(started_at: datetime | None, user: Any) -> bool:
     """Return whether a file that was begun at this time may lack masks that hold for this person now."""
     if not rules_for(user):
@@ -57,8 +63,13 @@ def topic_mask(row: MaskingRule) -> TopicMask:
     return TopicMask(tuple(row.topics), FieldMask(row.kind, row.field, row.show))
 
 
-def masks_of(rules: Iterable[TopicMask], cluster: str, names: Collection[str]) -> RecordMasks | None:
+def masks_of(rules: Sequence[TopicMask], cluster: str, names: Collection[str]) -> RecordMasks | None:
     """Return the masks of records that have one of these topics; None if nothing is masked."""
+    return _masks_of(tuple(rules), cluster, tuple(names))
+
+
+@lru_cache(1024)  # the records of a list are of few topics
+def _masks_of(rules: tuple[TopicMask, ...], cluster: str, names: tuple[str, ...]) -> RecordMasks | None:
     found = tuple(rule.mask for rule in rules if rule.covers(cluster, names))
     return RecordMasks(found) if found else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import RecordReader, release
+from dlqadmin.deadletters.payloads import RecordReader, header_value, release
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.rest.documents import Document, extend
 
@@ -27,7 +27,7 @@ class HeaderBytes(Document):
 
 
 class MessageDocument(Document):
-    """A message in exact bytes."""
+    """A message in exact bytes, or with the masks of the person who asks."""
 
     key: BytesDocument
     value: BytesDocument
@@ -62,20 +62,30 @@ def place_document(row: DeadLetter) -> PlaceDocument:
 
 
 def message_document(message: Outgoing, reader: RecordReader) -> MessageDocument:
-    """Return a message in exact bytes. Of a value above 1 MiB only the size is included."""
+    """Return a message in exact bytes, with masks if fields are masked for the reader, who knows its secrets.
+
+    Of a value above 1 MiB only the size is included.
+    """
     large = message.value is not None and len(message.value) > MAX_SHOWN_BYTES
     return MessageDocument(
-        key=bytes_document(message.key, reader),
+        key=_document(message.key, reader.part("key", message.key)),
         value=BytesDocument(base64=None, size=len(message.value or b""))
         if large
-        else bytes_document(message.value, reader),
-        headers=[HeaderBytes(name=name, value=bytes_document(value, reader)) for name, value in message.headers],
+        else _document(message.value, reader.part("value", message.value)),
+        headers=[
+            HeaderBytes(name=name, value=_document(value, header_value(name, value, reader)))
+            for name, value in message.headers
+        ],
     )
 
 
 def bytes_document(data: bytes | None, reader: RecordReader) -> BytesDocument:
     """Return bytes as base64 with their size. Null is not empty."""
-    if data is None:
-        return BytesDocument(base64=None, size=None)
-    seen = release(data, reader)
-    return BytesDocument(base64=None if seen is None else base64.b64encode(seen).decode(), size=len(data))
+    return _document(data, release(data, reader))
+
+
+def _document(data: bytes | None, seen: bytes | None) -> BytesDocument:
+    """Return the bytes that are seen; only the size of the data if nothing of it is."""
+    if seen is not None:
+        return BytesDocument(base64=base64.b64encode(seen).decode(), size=len(seen))
+    return BytesDocument(base64=None, size=None if data is None else len(data))

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from dlqadmin.deadletters.groups import common_values, details, summaries
 from dlqadmin.deadletters.models import DeadLetter, Group
-from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import histogram
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
@@ -123,15 +123,23 @@ def of_replay(replay: Replay, request: ReportRequest) -> ReplayReport:
         groups_of=failed[1],
         chart=chart,
         timeline=_timeline(log, _replay_actions(replay, log=True)),
-        examples=[_replayed(letter, item) for item, letter in zip(items, letters, strict=True)],
+        examples=[
+            _replayed(letter, item, request.reader.of(item.dead_letter))
+            for item, letter in zip(items, letters, strict=True)
+        ],
         left_out=missing,
     )
 
 
-def _replayed(letter: ExampleDocument, item: ReplayItem) -> ReplayedExample:
+def _replayed(letter: ExampleDocument, item: ReplayItem, own: RecordReader) -> ReplayedExample:
     sent_to = _sent_to(item)
     return extend(
-        ReplayedExample, letter, state=item.state, reason=item.reason, evidence=item.evidence, sent_to=sent_to
+        ReplayedExample,
+        letter,
+        state=item.state,
+        reason=item.reason,
+        evidence=own.quoted(item.evidence),
+        sent_to=sent_to,
     )
 
 

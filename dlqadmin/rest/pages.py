@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 # The routes of the frontend's router (`frontend/src/app/App.tsx`). A test compares both.
 SCREENS = re.compile(
     r"/(overview|trends|groups(/[^/]+)?|fixes|records(/[^/]+(/fix)?)?|bulk-fixes/[^/]+|replays(/[^/]+)?"
-    r"|connectors(/[^/]+(/[^/]+(/edit)?)?)?|new-connector|topics(/[^/]+)?|exports|audit|profile|invitation/[^/]+|mentions|alerts(/(rules|firings)/[^/]+)?|settings(/clusters|/people|/registries|/dialects(/[^/]+)?|/ownership|/erase|/channels)?)?/?"
+    r"|connectors(/[^/]+(/[^/]+(/edit)?)?)?|new-connector|topics(/[^/]+)?|exports|audit|profile|invitation/[^/]+|mentions|alerts(/(rules|firings)/[^/]+)?|settings(/clusters|/people|/registries|/dialects(/[^/]+)?|/ownership|/erase|/channels|/masking)?)?/?"
 )
 ENTRY_SCRIPT = re.compile(rb'src="/assets/([\w-]+)\.js"')
 NOT_BUILT = "The frontend is not built. Run `npm --prefix frontend run build`."

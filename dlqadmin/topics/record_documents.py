@@ -10,7 +10,7 @@ from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import moment
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import SHOWN_BYTES, Part, RecordReader, header, payload
+from dlqadmin.deadletters.payloads import SHOWN_BYTES, Part, PayloadReader, RecordReader, header, payload
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso_or_none
 from dlqadmin.topics.documents import TopicRecord, TopicRecordDetail, TopicRecords
@@ -22,11 +22,11 @@ PREVIEW_BYTES = 512
 Place = tuple[int, int]  # partition and offset
 
 
-def page_document(page: RecordPage, reader: RecordReader) -> TopicRecords:
+def page_document(page: RecordPage, reader: PayloadReader) -> TopicRecords:
     """Return a page of records with the first bytes of their keys and values."""
     letters = _dead_letters(page.records)
     return TopicRecords(
-        results=[_document(record, reader, letters, PREVIEW_BYTES) for record in page.records],
+        results=[_document(record, _reader(record, reader), letters, PREVIEW_BYTES) for record in page.records],
         read=page.scanned.read,
         read_bytes=page.scanned.read_bytes,
         took_ms=page.took_ms,
@@ -36,13 +36,13 @@ def page_document(page: RecordPage, reader: RecordReader) -> TopicRecords:
     )
 
 
-def record_document(record: RawRecord, reader: RecordReader) -> TopicRecordDetail:
+def record_document(record: RawRecord, reader: PayloadReader) -> TopicRecordDetail:
     """Return a record with its headers, and the first 64 kB of its key and value."""
-    reader = _informed(record, reader)
+    own = _informed(record, _reader(record, reader))
     return extend(
         TopicRecordDetail,
-        _document(record, reader, _dead_letters([record]), SHOWN_BYTES),
-        headers=[header(name, value, reader) for name, value in record.headers],
+        _document(record, own, _dead_letters([record]), SHOWN_BYTES),
+        headers=[header(name, value, own) for name, value in record.headers],
     )
 
 
@@ -61,11 +61,18 @@ def _document(record: RawRecord, reader: RecordReader, letters: dict[Place, int]
     )
 
 
-def part_bytes(record: RawRecord, part: Part, reader: RecordReader) -> bytes | None:
+def part_bytes(record: RawRecord, part: Part, reader: PayloadReader) -> bytes | None:
     """Return the bytes of a part as this reader sees them; None if they are null or hidden."""
-    if part == "value" and reader.masks is not None and _describes_error(record):
+    own = _reader(record, reader)
+    if part == "value" and own.masks is not None and _describes_error(record):
         return None
-    return reader.part(part, record.key if part == "key" else record.value)
+    return own.part(part, record.key if part == "key" else record.value)
+
+
+def _reader(record: RawRecord, reader: PayloadReader) -> RecordReader:
+    """Return the reader of a record. Rules for the origin topic hold in its dead letter and retry topics too."""
+    origin = active_mappings().read(record).origin if reader.rules else None
+    return reader.of_topic(record.topic, "" if origin is None else origin.topic)
 
 
 def _informed(record: RawRecord, reader: RecordReader) -> RecordReader:

@@ -16,8 +16,8 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, IsPayloadReader
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.payloads import Part, RecordReader, reader_of
-from dlqadmin.deadletters.search.masked_rows import topic_reader
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError, UpstreamUnavailable
@@ -32,6 +32,7 @@ from engine.record.record import RawRecord
 MOST_RECORDS = 100
 MOST_KEY_CHARACTERS = 1_000
 STARTS = ("newest", "oldest")
+KEYS_MASKED = "Fields of this topic's records are masked for you, so you cannot search by key."
 PARTS: Mapping[str, Part] = {"key": "key", "value": "value"}
 POSITIONS = ("offset", "at", "after", "before")
 
@@ -108,17 +109,21 @@ class TopicRecordsView(APIView):
 
         Reading stops after 20,000 records, 32 MiB or 5 seconds.
         """
-        own = topic_reader(name, reader_of(request.user))
+        reader = reader_of(request.user)
+        own = reader.of_topic(name)
         try:
             partitions = _readable_partitions(name)
             wanted = _page_request(request, partitions, own)
+            if wanted.key is not None and reader.rules and (own.masks is not None or follows(name)):
+                # The origin topics of dead letters may have rules too.
+                raise PermissionDenied(KEYS_MASKED)
             chosen = partitions if wanted.partition is None else [wanted.partition]
             page = read_page(name, chosen, wanted)
         except BrokerUnavailable as error:
             raise _unavailable(error) from error
         if page.records:
             own.note("topic", name, {"what": _scope(request)}, records=len(page.records))
-        return Response(page_document(page, own))
+        return Response(page_document(page, reader))
 
 
 class TopicRecordView(APIView):
@@ -127,9 +132,9 @@ class TopicRecordView(APIView):
     @extend_schema(operation_id="topics_record", responses=TopicRecordDetail)
     def get(self, request: Request, name: str, partition: int, offset: int) -> Response:
         """Return the record with its headers, if Kafka still has it."""
-        reader = topic_reader(name, reader_of(request.user))
+        reader = reader_of(request.user)
         found = _find(name, partition, offset)
-        reader.note("topic", name, {"what": f"record {partition} / {offset}"})
+        reader.of_topic(name).note("topic", name, {"what": f"record {partition} / {offset}"})
         return Response(record_document(found, reader))
 
 
@@ -149,12 +154,12 @@ class TopicRecordBytesView(APIView):
         part = PARTS.get(request.query_params.get("part", "value"))
         if part is None:
             raise ParameterError("part", "must be key or value")
-        reader = topic_reader(name, reader_of(request.user))
+        reader = reader_of(request.user)
         found = _find(name, partition, offset)
         data = part_bytes(found, part, reader)
         if data is None:
             raise Http404(f"The {part} is null, or hidden because fields of it are masked for you.")
-        reader.note("topic", name, {"what": f"bytes of the {part} of record {partition} / {offset}"})
+        reader.of_topic(name).note("topic", name, {"what": f"bytes of the {part} of record {partition} / {offset}"})
         file = f"{name}-{partition}-{offset}-{part}.bin"
         return HttpResponse(
             data,
@@ -213,8 +218,6 @@ def _key(text: str, reader: RecordReader) -> bytes:
     """Return the bytes of a key to search for. A search can guess content, so it needs the right to read it."""
     if not reader.may_read:
         raise PermissionDenied(f"A search by key can guess the content of records. {NEEDS_PAYLOAD_READER}")
-    if not reader.reads_all:
-        raise PermissionDenied("Fields of this topic's records are masked for you, so you cannot search by key.")
     if len(text) > MOST_KEY_CHARACTERS:
         raise ParameterError("key", f"must have at most {MOST_KEY_CHARACTERS} characters")
     return text.encode("utf-8", "surrogateescape")

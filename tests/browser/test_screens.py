@@ -37,6 +37,7 @@ SCREENS = {
     "mentions": "/mentions",
     "erase": "/settings/erase",
     "channels": "/settings/channels",
+    "masking": "/settings/masking",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",

@@ -475,7 +475,8 @@ def _operations(ids: Ids) -> Iterator[tuple[str, str]]:
 def _paths(template: str, ids: Ids) -> list[str]:
     resource = template.removeprefix(f"{API}/").split("/")[0]
     if "{id}" in template:
-        return [template.replace("{id}", str(pk)) for pk in ids[resource]]
+        # A resource without content, such as an alert rule, has no row here, and answers 404.
+        return [template.replace("{id}", str(pk)) for pk in ids.get(resource, [1])]
     if "{topic}" in template:
         row = DeadLetter.objects.order_by("pk")[0]
         return [template.format(topic=row.topic, partition=row.partition, offset=row.offset)]

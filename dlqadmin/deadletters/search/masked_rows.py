@@ -42,7 +42,7 @@ def topic_reader(topic: str, reader: PayloadReader) -> RecordReader:
     """
     rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=topic)
     _, origins = masked_names(reader)
-    return reader.of_topic(topic, [name for name in origins if rows.filter(origin_topic=name).exists()])
+    return reader.of_topic(topic, *(name for name in origins if rows.filter(origin_topic=name).exists()))
 
 
 def masked_names(reader: PayloadReader) -> tuple[tuple[str, ...], tuple[str, ...]]:

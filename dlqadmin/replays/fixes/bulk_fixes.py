@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from django.db.models import Q, QuerySet
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.jobs.claims import JobKind, held
+from dlqadmin.masking.rules import TopicMask, active_masks, rules_for
 from dlqadmin.replays.fixes import record_batches, undo
 from dlqadmin.replays.fixes.draft_storage import keep
 from dlqadmin.replays.fixes.errors import ProgramRefused
@@ -52,16 +53,21 @@ def start(
     author: User,
     once: RequestKey,
     now: datetime,
+    *,
+    rules: Sequence[TopicMask] = (),
 ) -> BulkFix:
-    """Create a bulk fix. The caller queues it. Raises ParameterError."""
+    """Create a bulk fix. The caller queues it. `rules` mask fields for the author. Raises ParameterError."""
     with usable(asked) as change:
         sample = record_batches.sample(found)
-        for _ in tried(sample, change):  # a program that never ends is refused here, not later in a worker
+        for _ in tried(
+            sample, change, record_batches.masking_by(rules)
+        ):  # a program that never ends is refused here, not later in a worker
             pass
+    counts = fresh_counts(replace=asked.replace, masked=bool(rules))
     with transaction.atomic():
         made = BulkFix.objects.create(
             selection=selection, author=author, kind=asked.kind, program=asked.program, status=BulkFixStatus.RUNNING,
-            counts=fresh_counts(replace=asked.replace), sample=sample, name=asked.name, created_at=now, heartbeat=now,
+            counts=counts, sample=sample, name=asked.name, created_at=now, heartbeat=now,
             idempotency_key=once.key, request_digest=once.digest,
         )  # fmt: skip
         detail = {"selection": str(selection), "kind": asked.kind, "program": asked.program, "replace": asked.replace}
@@ -78,7 +84,7 @@ def go_on(bulk: BulkFix, rows: Rows, clock: Callable[[], datetime], budget_s: fl
         return undo.go_on(bulk, clock, time.monotonic() + budget_s)
     if bulk.author is None:
         return _failed(bulk, "The account that started the bulk fix no longer exists.", clock)
-    found = rows(bulk.selection)
+    found, masking = rows(bulk.selection), record_batches.masking_by(_rules(bulk))
     try:
         with changer(bulk.kind, bulk.program) as change:
             ends = time.monotonic() + budget_s
@@ -88,7 +94,7 @@ def go_on(bulk: BulkFix, rows: Rows, clock: Callable[[], datetime], budget_s: fl
                     if _second_begun(bulk, clock()):
                         continue
                     return _done(bulk, clock())
-                if not _kept(bulk, bulk.author, ids, record_batches.changes(ids, change), clock(), ends):
+                if not _kept(bulk, bulk.author, ids, record_batches.changes(ids, change, masking), clock(), ends):
                     return False
     except ProgramRefused as error:
         # Replaced drafts are gone, so the new ones stay.
@@ -117,9 +123,9 @@ def rename(bulk: BulkFix, author: User, name: str) -> None:
     bulk.name = name
 
 
-def fresh_counts(*, replace: bool) -> Counts:
-    """Return the counts of a bulk fix that has not started."""
-    return {**dict.fromkeys(COUNTS, 0), "replace": replace, "why": []}
+def fresh_counts(*, replace: bool, masked: bool = False) -> Counts:
+    """Return the counts of a bulk fix that has not started. `masked`: some fields are masked for its author."""
+    return {**dict.fromkeys(COUNTS, 0), "replace": replace, "masked": masked, "why": []}
 
 
 def figures(counts: Counts) -> Counts:
@@ -182,6 +188,14 @@ def _kept(
         BulkFix.objects.filter(pk=bulk.pk).update(counts=counts)
     bulk.counts, bulk.progress = counts, progress
     return True
+
+
+def _rules(bulk: BulkFix) -> Sequence[TopicMask]:
+    """Return the rules that mask fields for the author.
+
+    An API token may have had fewer rights than its owner, so a bulk fix that began with masks obeys all rules.
+    """
+    return active_masks() if bulk.counts.get("masked") else rules_for(bulk.author)
 
 
 def _next(bulk: BulkFix, found: QuerySet[DeadLetter]) -> list[int]:

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, VIEW, IsOperator, IsPayloadReader, requires
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.search.masked_rows import refuse_masked
 from dlqadmin.jobs import runs
 from dlqadmin.replays.fixes import bulk_fixes, file_fixes, previews, programs, undo
@@ -37,7 +37,7 @@ from dlqadmin.replays.fixes.file_fixes import MOST_IDS
 from dlqadmin.replays.fixes.previews import BulkFixRequest
 from dlqadmin.replays.fixes.requests import BulkFixBody, BulkFixNameBody, BulkPreviewBody
 from dlqadmin.replays.fixes.tasks import enqueue_bulk_fix
-from dlqadmin.replays.models import BulkFix, Fix, Selection
+from dlqadmin.replays.models import BulkFix, BulkFixKind, Fix, Selection
 from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
@@ -101,10 +101,12 @@ class BulkFixListing(APIView):
             return Response(bulk_document(known, reader_of(request.user)))
         body = checked(BulkFixBody, request)
         chosen = _selection(body["selection"])
-        refuse_masked(frozen_selections.rows(chosen), reader_of(request.user), "edit them")
+        reader = reader_of(request.user)
+        _refuse_jq(body["kind"], chosen, reader)
         asked = BulkFixRequest(body["kind"], body["program"], body["replace"], body["name"])
         try:
-            made = bulk_fixes.start(frozen_selections.rows(chosen), chosen, asked, who, asked_once, timezone.now())
+            rows, now = frozen_selections.rows(chosen), timezone.now()
+            made = bulk_fixes.start(rows, chosen, asked, who, asked_once, now, rules=reader.rules)
         except IntegrityError:
             if known := made_by(BulkFix, asked_once):  # two equal requests at the same time
                 return Response(bulk_document(known, reader_of(request.user)))
@@ -126,7 +128,7 @@ class BulkFixPreview(APIView):
         """
         body, reader, who = checked(BulkPreviewBody, request), reader_of(request.user), actor(request)
         chosen = _selection(body["selection"])
-        refuse_masked(frozen_selections.rows(chosen), reader, "edit them")
+        _refuse_jq(body["kind"], chosen, reader)
         asked = BulkFixRequest(body["kind"], body["program"])
         shown = previews.preview(frozen_selections.rows(chosen), asked, who, reader)
         programs.keep_version(chosen, who, asked.kind, asked.program, shown, timezone.now())
@@ -285,6 +287,12 @@ class BulkFixImport(APIView):
                 "A record or one of your drafts changed during the import. Nothing was saved. Import the file again."
             ) from None
         return Response(bulk_document(kept, reader_of(request.user)), status=201)
+
+
+def _refuse_jq(kind: str, chosen: Selection, reader: PayloadReader) -> None:
+    """Raise PermissionDenied if jq would run on records with masked fields: jq can compute with all of a record."""
+    if kind == BulkFixKind.JQ:
+        refuse_masked(frozen_selections.rows(chosen), reader, "change them with jq; use JSON Patch or the form")
 
 
 def _selection(pk: int) -> Selection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import msgspec
 from django.contrib.auth.models import User
@@ -23,6 +24,14 @@ from engine.record.record import Headers
 MILLISECOND = timedelta(milliseconds=1)
 
 
+class MessageChange(Protocol):
+    """A change of a message."""
+
+    def of(self, message: Outgoing) -> Outgoing:
+        """Return the changed message."""
+        ...
+
+
 class DraftChange(msgspec.Struct, frozen=True):
     """Changes to the parts of a message. An UNSET part stays as it is."""
 
@@ -39,7 +48,7 @@ class DraftChange(msgspec.Struct, frozen=True):
         )
 
 
-def save(row: DeadLetter, author: User, edit: DraftChange, base: datetime | None, now: datetime) -> Fix:
+def save(row: DeadLetter, author: User, edit: MessageChange, base: datetime | None, now: datetime) -> Fix:
     """Store the edit as the author's draft. The row's `body` must be loaded.
 
     Raises StateConflict if the draft was changed since `base`, or if the original bytes are lost.
@@ -74,7 +83,7 @@ def message_of(fix: Fix) -> Outgoing:
     return Outgoing(as_bytes(fix.key), as_bytes(fix.value), unpack_headers(bytes(fix.headers)))
 
 
-def _save(row: DeadLetter, author: User, edit: DraftChange, base: datetime | None, now: datetime) -> Fix:
+def _save(row: DeadLetter, author: User, edit: MessageChange, base: datetime | None, now: datetime) -> Fix:
     whole = original(row)
     if whole is None:
         raise StateConflict(

@@ -12,11 +12,12 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader, RecordReader, release
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
 from dlqadmin.replays.fixes import record_batches
 from dlqadmin.replays.fixes.documents import BulkPreview, PreviewCounts, SampleDocument
 from dlqadmin.replays.fixes.errors import ProgramRefused
 from dlqadmin.replays.fixes.preview_findings import PreviewFindings
+from dlqadmin.replays.fixes.record_batches import Masking
 from dlqadmin.replays.fixes.record_changes import CHANGED, INVALID, UNTOUCHED, Change, Changer, changer
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import Fix
@@ -42,11 +43,11 @@ def preview(found: QuerySet[DeadLetter], asked: BulkFixRequest, author: User, re
     The sample is limited to five seconds, the counts to two. No draft is made. Raises ParameterError if the program
     can't be used.
     """
-    began, findings = time.monotonic(), PreviewFindings()
+    began, findings, masking = time.monotonic(), PreviewFindings(), record_batches.masking_by(reader.rules)
     with usable(asked) as change:
-        rows = list(tried(record_batches.sample(found), change))
+        rows = list(tried(record_batches.sample(found), change, masking))
         drafted = _drafted(author, [row.pk for row, _, _ in rows])
-        counts, whole = _counted(found, change, findings)
+        counts, whole = _counted(found, change, findings, masking)
     return BulkPreview(
         sample=[_shown(row, message, one, reader.of(row), drafted=row.pk in drafted) for row, message, one in rows],
         counts=counts,
@@ -54,8 +55,9 @@ def preview(found: QuerySet[DeadLetter], asked: BulkFixRequest, author: User, re
         bytes_before=findings.bytes_before,
         bytes_after=findings.bytes_after,
         took_ms=round((time.monotonic() - began) * 1000),
-        nulls=findings.nulls(),
-        warnings=findings.warnings(),
+        # They name fields that may lie within a masked one.
+        nulls=[] if reader.rules else findings.nulls(),
+        warnings=[] if reader.rules else findings.warnings(),
     )
 
 
@@ -69,10 +71,12 @@ def usable(asked: BulkFixRequest) -> Iterator[Changer]:
         raise ParameterError("program", str(error)) from None
 
 
-def tried(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, Outgoing | None, Change]]:
+def tried(
+    ids: Sequence[int], change: Changer, masking: Masking | None = None
+) -> Iterator[tuple[DeadLetter, Outgoing | None, Change]]:
     """Yield the changes of these records until the time is over."""
     ends = time.monotonic() + TRY_S
-    for one in record_batches.changes(ids, change):
+    for one in record_batches.changes(ids, change, masking):
         yield one
         if time.monotonic() > ends:
             return
@@ -82,11 +86,13 @@ def _drafted(author: User, ids: list[int]) -> set[int]:
     return set(Fix.objects.filter(author=author, dead_letter_id__in=ids).values_list("dead_letter_id", flat=True))
 
 
-def _counted(found: QuerySet[DeadLetter], change: Changer, findings: PreviewFindings) -> tuple[PreviewCounts, bool]:
+def _counted(
+    found: QuerySet[DeadLetter], change: Changer, findings: PreviewFindings, masking: Masking | None
+) -> tuple[PreviewCounts, bool]:
     """Count records, the lowest ids first. Return the counts, and whether they cover all records."""
     counts, last, ends = Counter[str](), 0, time.monotonic() + COUNT_S
     while ids := record_batches.after(found, last):
-        for row, message, one in record_batches.changes(ids, change):
+        for row, message, one in record_batches.changes(ids, change, masking):
             counts[one.what] += 1
             findings.add(row, message, one)
             if time.monotonic() > ends:
@@ -104,10 +110,12 @@ def _named(counts: Counter[str]) -> PreviewCounts:
 def _shown(
     row: DeadLetter, message: Outgoing | None, change: Change, reader: RecordReader, *, drafted: bool
 ) -> SampleDocument:
+    if message is not None:
+        reader = reader.knowing(message.key, message.value, message.headers)
     return SampleDocument(
         dead_letter=letter_document(row, reader),
         what=change.what,
-        why=release(change.why, reader) or "",
+        why=change.why if reader.may_read else "",  # with masks, the program has seen no masked value
         paths=list(change.paths),
         drafted=drafted,
         before=None if message is None else message_document(message, reader),

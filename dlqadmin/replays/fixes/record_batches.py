@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from django.db.models import QuerySet
 
 from dlqadmin.deadletters.models import DeadLetter, Original
+from dlqadmin.masking.masks import RecordMasks
+from dlqadmin.masking.rules import TopicMask, masks_of
+from dlqadmin.replays.fixes.masked_programs import masked_change
 from dlqadmin.replays.fixes.record_changes import INVALID, MAX_VALUE_BYTES, Change, Changer
 from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import Selection
@@ -15,7 +18,13 @@ AT_ONCE = 100
 AT_ONCE_BYTES = 16 * 1024 * 1024
 SAMPLE = 20
 
+Masking = Callable[[DeadLetter], RecordMasks | None]
 Rows = Callable[[Selection], QuerySet[DeadLetter]]
+
+
+def masking_by(rules: Sequence[TopicMask]) -> Masking | None:
+    """Return the masks of each record by these rules; None without rules."""
+    return (lambda row: masks_of(rules, row.cluster, (row.topic, row.origin_topic))) if rules else None
 
 
 def after(found: QuerySet[DeadLetter], pk: int) -> list[int]:
@@ -45,10 +54,13 @@ def sample(found: QuerySet[DeadLetter], most: int = SAMPLE) -> list[int]:
     return sorted(chosen)
 
 
-def changes(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, Outgoing | None, Change]]:
+def changes(
+    ids: Sequence[int], change: Changer, masking: Masking | None = None
+) -> Iterator[tuple[DeadLetter, Outgoing | None, Change]]:
     """Yield each record with its own message and its change, in the order of `ids`.
 
-    The message is None if its bytes are lost or too large.
+    The message is None if its bytes are lost or too large. With `masking`, a record with masks is changed as its author
+    sees it.
     """
     rows = DeadLetter.objects.in_bulk(list(ids))
     small = [pk for pk, row in rows.items() if (row.value_size or 0) <= MAX_VALUE_BYTES]
@@ -63,4 +75,5 @@ def changes(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, O
         if message is None:
             yield row, None, Change(INVALID, why=f"its original bytes are {Original(row.original).label.lower()}")
         else:
-            yield row, message, change(message)
+            masks = masking(row) if masking else None
+            yield row, message, change(message) if masks is None else masked_change(masks, message, change)

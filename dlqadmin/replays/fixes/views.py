@@ -15,7 +15,7 @@ from dlqadmin.audit.permissions import IsOperator, IsPayloadReader, IsViewer, Is
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import RecordReader, reader_of, release
 from dlqadmin.deadletters.records.views import find, note_read
-from dlqadmin.deadletters.search.masked_rows import refuse_masked
+from dlqadmin.deadletters.search.masked_rows import informed
 from dlqadmin.replays.fixes import drafts, suggestions
 from dlqadmin.replays.fixes.documents import (
     DiscardedDrafts,
@@ -31,6 +31,7 @@ from dlqadmin.replays.fixes.documents import (
     RecordFieldList,
 )
 from dlqadmin.replays.fixes.draft_removal import discard_of_bulk_fix, discard_of_selection, drafts_of_selection
+from dlqadmin.replays.fixes.masked_edits import MaskedChange
 from dlqadmin.replays.fixes.record_fields import fields_of
 from dlqadmin.replays.fixes.requests import DiscardBody, FixBody
 from dlqadmin.replays.items.messages import Outgoing, headers_of, original, stripped
@@ -58,7 +59,7 @@ class FixRecord(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return the original bytes, the person's own draft, and the authors of other drafts."""
         row = _with_bytes(pk)
-        reader = reader_of(request.user).of(row)
+        reader = informed(row, reader_of(request.user).of(row))
         note_read(reader, row, "record and draft")
         whole = original(row)
         there = Fix.objects.filter(dead_letter=row)
@@ -81,14 +82,18 @@ class FixRecord(APIView):
 
     @extend_schema(operation_id="fixes_save", request=FixBody, responses=DraftDocument)
     def put(self, request: Request, pk: int) -> Response:
-        """Store an edit. Refused if the draft was changed since `base_updated_at`."""
+        """Store an edit. Refused if the draft was changed since `base_updated_at`.
+
+        If fields are masked for the person, they send the parts as they are shown to them. Changes of other fields are
+        applied to the real bytes. An edit of a masked field is refused.
+        """
         row = _with_bytes(pk)
-        refuse_masked(DeadLetter.objects.filter(pk=row.pk), reader_of(request.user), "edit it")
+        reader = informed(row, reader_of(request.user).of(row))
         form = FixBody(data=request.data)
         form.is_valid(raise_exception=True)
         base = form.validated_data["base_updated_at"]
-        kept = drafts.save(row, actor(request), form.edit(), base, timezone.now())
-        return Response(_draft(kept, original(row), reader_of(request.user).of(row)))
+        kept = drafts.save(row, actor(request), MaskedChange(form.edit(), reader), base, timezone.now())
+        return Response(_draft(kept, original(row), reader))
 
     @extend_schema(operation_id="fixes_discard", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> HttpResponse:
@@ -198,9 +203,10 @@ def _row(fix: Fix, reader: RecordReader) -> FixRow:
 
 
 def _draft(fix: Fix, whole: Outgoing | None, reader: RecordReader) -> DraftDocument:
+    message = drafts.message_of(fix)
     return extend(
         DraftDocument,
-        message_document(drafts.message_of(fix), reader),
+        message_document(message, reader.also_knowing(message.key, message.value, message.headers)),
         id=fix.pk,
         updated_at=iso(fix.updated_at),
         # With the digest and all other fields a masked field could be guessed.

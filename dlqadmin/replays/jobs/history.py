@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dlqadmin.accounts.names import username
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
 from dlqadmin.deadletters.search.masked_rows import readers
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.disposals.documents import disposal_document
@@ -38,7 +38,10 @@ def way(row: DeadLetter, reader: PayloadReader) -> WayDocument:
     rows = ReplayItem.objects.filter(lineage=roots([row])[row.pk]).exclude(state=ItemState.PLANNED)
     related = rows.select_related("dead_letter", "refailure", "replay__started_by").prefetch_related("outcomes")
     items = list(related.order_by("-replay_id", "ordinal")[:MOST])
-    events = [*_edits(row), *(event for item in items if item.state in OUT for event in _events(item, row))]
+    events = [
+        *_edits(row),
+        *(event for item in items if item.state in OUT for event in _events(item, row, reader.of(item.dead_letter))),
+    ]
     return WayDocument(
         results=[_with_replay(item, reader) for item in items if item.dead_letter_id == row.pk],
         timeline=sorted(events, key=lambda event: event.at),
@@ -64,7 +67,7 @@ def _edits(row: DeadLetter) -> Iterator[WayEvent]:
         yield WayEvent(at=iso(fix.updated_at), kind="edited", text=text, replay=None, dead_letter=None)
 
 
-def _events(item: ReplayItem, row: DeadLetter) -> Iterator[WayEvent]:
+def _events(item: ReplayItem, row: DeadLetter, own: RecordReader) -> Iterator[WayEvent]:
     replay, other = item.replay_id, None if item.dead_letter_id == row.pk else item.dead_letter_id
     where = f"{item.target_topic} / {item.sent_partition} / {item.sent_offset}"
     place = where if item.sent_offset is not None else item.target_topic
@@ -73,11 +76,11 @@ def _events(item: ReplayItem, row: DeadLetter) -> Iterator[WayEvent]:
     at = iso(item.sent_at or item.state_at)
     yield WayEvent(at=at, kind="replay_sent", text=sent, replay=replay, dead_letter=other)
     for earlier in item.history:
-        text = _outcome(earlier["state"], earlier["reason"], earlier["evidence"])
+        text = _outcome(earlier["state"], earlier["reason"], own.quoted(earlier["evidence"]))
         yield WayEvent(at=earlier["at"], kind="replay_outcome", text=text, replay=replay, dead_letter=other)
     if item.state in WORDS:
         back = item.refailure_id if item.refailure_id not in (None, row.pk) else other
-        text = _outcome(item.state, item.reason, item.evidence)
+        text = _outcome(item.state, item.reason, own.quoted(item.evidence))
         yield WayEvent(at=iso(item.state_at), kind="replay_outcome", text=text, replay=replay, dead_letter=back)
 
 

@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 import msgspec
 
-from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.payloads import PayloadReader, RecordReader, release
 from dlqadmin.replays.disposals.documents import DisposalDocument
 from dlqadmin.replays.models import ItemOutcome, ItemState, ReplayItem, ReplayStatus
 from dlqadmin.replays.outcomes.waiting_partitions import GROUP
@@ -141,29 +141,35 @@ def item_document(item: ReplayItem, reader: PayloadReader) -> ItemDocument:
         attempt=item.attempt,
         state=ItemState(item.stands),
         reason=item.reason,
-        evidence=item.evidence,
+        evidence=own.quoted(item.evidence),
         known_by=known_by(item.evidence),
         watched=item.watched.removeprefix(GROUP),
         edited=item.edited,
         refailure=None if again is None else place_document(again),
         downstream=again is not None and item.state != ItemState.FAILED_AGAIN,
         at=iso(item.state_at),
-        history=cast("list[EarlierOutcome]", item.history),
-        outcomes=[outcome_document(row) for row in sorted(item.outcomes.all(), key=lambda row: row.group)],
+        history=_history(item.history, own),
+        outcomes=[outcome_document(row, own) for row in sorted(item.outcomes.all(), key=lambda row: row.group)],
     )
 
 
-def outcome_document(row: ItemOutcome) -> OutcomeInGroup:
+def outcome_document(row: ItemOutcome, own: RecordReader) -> OutcomeInGroup:
     """Return the outcome of an item in a further group."""
     return OutcomeInGroup(
         group=row.group.removeprefix(GROUP),
         state=ItemState(row.state),
         reason=row.reason,
-        evidence=row.evidence,
+        evidence=own.quoted(row.evidence),
         known_by=known_by(row.evidence),
         at=iso(row.state_at),
-        history=cast("list[EarlierOutcome]", row.history),
+        history=_history(row.history, own),
     )
+
+
+def _history(outcomes: list[dict[str, str]], own: RecordReader) -> list[EarlierOutcome]:
+    """Return the earlier outcomes. Their evidence may quote messages about the record."""
+    shown = [{**one, "evidence": own.quoted(one.get("evidence", ""))} for one in outcomes]
+    return cast("list[EarlierOutcome]", shown)
 
 
 def known_by(evidence: str) -> KnownBy:

@@ -203,6 +203,12 @@ def _oversize(facts: Facts) -> Iterator[CheckDocument]:
         yield check(WARN, "Too large", f"{counted(count, 'record')} left out: larger than max.message.bytes.")
 
 
+def _masked(facts: Facts) -> Iterator[CheckDocument]:
+    if count := facts.left_out("masked"):
+        text = f"{counted(count, 'record')} left out: the text of a mask, such as ***, would be sent as a value."
+        yield check(WARN, "Masks in drafts", text)
+
+
 def _lineages(facts: Facts) -> Iterator[CheckDocument]:
     if count := facts.left_out("same_lineage"):
         text = (
@@ -220,5 +226,5 @@ def _approval(facts: Facts) -> Iterator[CheckDocument]:
 
 CHECKS = (
     _something, _kafka, _frozen, _elsewhere, _targets, _not_sent, _disposed, order, json_values, null_fields, unedited,
-    _provable, _also_read, _oversize, _lineages, of_sources, tombstones, headers, times, _approval,
+    _provable, _also_read, _oversize, _masked, _lineages, of_sources, tombstones, headers, times, _approval,
 )  # fmt: skip

@@ -26,6 +26,7 @@ REASONS = {
     "unknown_bytes": "have unknown bytes",
     "erased": "have no content: it was erased",
     "not_allowed": "point to a topic that may not be read for them",
+    "masked": "have the text of a mask in their draft",
     "oversize": "are larger than the target topic allows",
     "no_target": "have no target topic",
     "forbidden_target": "would go to a topic that replays can't write to",

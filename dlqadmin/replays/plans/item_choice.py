@@ -31,6 +31,8 @@ class Candidate(msgspec.Struct, frozen=True):
     - `authors`: ids of the people who edited it.
     - `null_column`: the column that must not be null according to its error.
     - `failed_at`: when it failed.
+    - `masked`: the edited message holds the text of a mask, such as `***`, in place of a real value.
+    - `ruled`: a masking rule is for its topics.
     """
 
     dead_letter: int
@@ -54,6 +56,8 @@ class Candidate(msgspec.Struct, frozen=True):
     authors: frozenset[int] = frozenset()
     null_column: str = ""
     failed_at: datetime | None = None
+    masked: bool = False
+    ruled: bool = False
 
     @property
     def tombstone(self) -> bool:
@@ -150,6 +154,8 @@ def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str] | None:
         return _without_bytes(one)
     if not one.target:
         return "no_target", "the dead letter does not name its origin topic"
+    if one.masked:
+        return "masked", "its draft has the text of a mask, such as ***, in place of a value; discard or correct it"
     target = targets.by_name[one.target]
     if target.forbidden:
         return "forbidden_target", f"{one.target} {target.forbidden}, so replays can't write to it"

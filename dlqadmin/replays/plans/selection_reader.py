@@ -17,8 +17,10 @@ from dlqadmin.deadletters.index.active_mappings import mapped_error_headers
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetterBody
 from dlqadmin.deadletters.records.details import as_bytes
+from dlqadmin.masking.rules import active_masks, masks_of
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.fixes.drafts import drafts_of, message_of
+from dlqadmin.replays.fixes.masked_edits import holds_mask
 from dlqadmin.replays.items import lineage_claims
 from dlqadmin.replays.items.messages import MappedHeaders, Outgoing, kept, stripped
 from dlqadmin.replays.models import Disposal, Fix, LedgerEntry, ReplayItem, Selection
@@ -40,6 +42,7 @@ class SelectedLetter(NamedTuple):
 
     pk: int
     failed_at: datetime
+    cluster: str
     topic: str
     partition: int
     offset: int
@@ -86,6 +89,7 @@ class Reading:
         self._author = author if Fix.objects.filter(author=author).exists() else None
         self._disposals = Disposal.objects.exists()
         self._mapped: dict[str, list[str]] = {}
+        self._rules = active_masks()
 
     @property
     def mapped_headers(self) -> dict[str, list[str]]:
@@ -125,7 +129,17 @@ class Reading:
             )
             for row in letters
         ]
-        return [_of_source(one, written.get(one.dead_letter), self._target) for one in found]
+        made = [_of_source(one, written.get(one.dead_letter), self._target) for one in found]
+        return [self._checked(one, row, originals.get(row.pk)) for one, row in zip(made, letters, strict=True)]
+
+    def _checked(self, one: Candidate, row: SelectedLetter, whole: Outgoing | None) -> Candidate:
+        """Mark a candidate whose edited message holds the text of a mask: that would be sent as a value."""
+        if one.edited is None or not self._rules:
+            return one
+        masks = masks_of(self._rules, row.cluster, (row.topic, row.origin_topic))
+        if masks is None:
+            return one
+        return msgspec.structs.replace(one, ruled=True, masked=holds_mask(masks, one.edited, whole))
 
     def known_of(self, found: Sequence[Candidate]) -> CandidateFacts:
         """Return the claims, replays and disposals that concern these candidates."""

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from enum import IntFlag
 
 import msgspec
+from django.utils.crypto import salted_hmac
 
 from dlqadmin.replays.items.messages import MappedHeaders
-from dlqadmin.replays.plans.item_choice import Decided
+from dlqadmin.replays.plans.item_choice import Candidate, Decided
 from dlqadmin.replays.plans.options import Options, digest_of
 from dlqadmin.replays.plans.targets import Targets
 
@@ -87,7 +88,7 @@ class PlanTally:
             one = row.candidate
             self._ids.append(one.dead_letter)
             # A second person approves these parts of the decision.
-            named = (one.dead_letter, one.lineage, one.target, one.digest, row.partition, row.reason)
+            named = (one.dead_letter, one.lineage, one.target, _content(one), row.partition, row.reason)
             self._digest.update(msgspec.msgpack.encode(named))
             self.newer += row.newer
             if row.reason == "already_sent":
@@ -133,3 +134,11 @@ class PlanTally:
             elif since is not None and one.timestamp < since:
                 marks |= Mark.OLD
         return marks
+
+
+def _content(one: Candidate) -> str:
+    """Return the digest of an edited message, keyed if a masking rule is for it.
+
+    Everybody sees the digest of the plan. Without the key, a guess of a masked value could be confirmed with it.
+    """
+    return salted_hmac("dlqadmin.plan", one.digest, algorithm="sha256").hexdigest() if one.ruled else one.digest

@@ -2607,7 +2607,7 @@ export type components = {
             results: components["schemas"]["MentionDocument"][];
             unseen: number;
         };
-        /** @description A message in exact bytes. */
+        /** @description A message in exact bytes, or with the masks of the person who asks. */
         MessageDocument: {
             key: components["schemas"]["BytesDocument"];
             value: components["schemas"]["BytesDocument"];

@@ -41,6 +41,7 @@ const MappingEditor = lazy(() =>
   import("../features/dialects/MappingEditor").then((module) => ({ default: module.MappingEditor })),
 );
 const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
+const Masking = lazy(() => import("../features/settings/Masking").then((module) => ({ default: module.Masking })));
 const Registries = lazy(() =>
   import("../features/settings/Registries").then((module) => ({ default: module.Registries })),
 );
@@ -156,6 +157,7 @@ function SessionGate() {
           <Route path="/mentions" element={<Mentions />} />
           <Route path="/settings/erase" element={<Erase />} />
           <Route path="/settings/channels" element={<Channels />} />
+          <Route path="/settings/masking" element={<Masking />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

@@ -126,6 +126,7 @@ const REASONS: Record<string, string> = {
   unknown_bytes: "the record's bytes are not known",
   erased: "its content was erased",
   not_allowed: "the dashboard may not read its origin topic",
+  masked: "its draft has the text of a mask in place of a value",
   oversize: "larger than the topic allows",
   no_target: "no topic to send it to",
   forbidden_target: "replays don't write to that topic",

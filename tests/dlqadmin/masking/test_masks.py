@@ -139,3 +139,23 @@ def test_a_page_of_small_values_takes_little_time() -> None:
     for _ in range(100):
         rules.value(value)
     assert time.process_time() - began < 0.5  # about 20 ms on an idle machine
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "1234.5",
+        "1,234.50",
+        "1.2345E3",
+        "1234.500000",
+        "12345e-1",
+        "cannot cast -1234.5 to int",
+        "1234.5000305",
+        "1_234.5",
+    ],
+)
+def test_a_masked_number_is_found_in_other_spellings(said: str) -> None:
+    masks = path("$.n", "nothing")
+    secrets = masks.secrets(None, b'{"n": 1.2345e3}', ())
+    assert "234" not in masks.text(f"value {said}!", secrets)
+    assert masks.text("row 1234, 1235.5, offset 12", secrets) == "row 1234, 1235.5, offset 12"

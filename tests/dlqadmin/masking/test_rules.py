@@ -137,19 +137,13 @@ def test_an_export_is_masked_for_its_author(as_operator: APIClient, settings: Se
         assert PHONE.encode() not in written
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [("put", "dead-letters/{id}/fix", {}), ("post", "dead-letters/{id}/fix/encode", {"json": "{}"})],
-)
-def test_people_edit_no_record_that_is_masked_for_them(
-    as_operator: APIClient, method: str, path: str, body: Any
-) -> None:
+def test_nobody_encodes_a_value_that_is_masked_for_them(as_operator: APIClient) -> None:
     rule()
-    answer = getattr(as_operator, method)(f"{API}/{path.format(id=first().pk)}", body)
+    answer = as_operator.post(f"{API}/dead-letters/{first().pk}/fix/encode", {"json": "{}"})
     assert (answer.status_code, "masked for you" in answer.json()["detail"]) == (403, True)
 
 
-def test_no_program_runs_on_masked_records(as_operator: APIClient) -> None:
+def test_no_jq_file_or_rehearsal_sees_masked_records(as_operator: APIClient) -> None:
     chosen = as_operator.post(f"{API}/selections", {"ids": [first().pk]}).json()["id"]
     rule()
     body = {"selection": chosen, "kind": "jq", "program": ".copy = .phone"}

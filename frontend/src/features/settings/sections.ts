@@ -3,6 +3,7 @@ export const SETTINGS_SECTIONS = [
   { value: "/settings/clusters", label: "Clusters" },
   { value: "/settings/people", label: "People and teams" },
   { value: "/settings/ownership", label: "Ownership" },
+  { value: "/settings/masking", label: "Masking" },
   { value: "/settings/channels", label: "Channels" },
   { value: "/settings/dialects", label: "Dialects" },
   { value: "/settings/registries", label: "Schema registries" },

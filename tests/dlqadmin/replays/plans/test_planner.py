@@ -11,6 +11,7 @@ from dlqadmin.broker.internal_topics import by_name
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.writer import write
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.masking.models import MaskingRule
 from dlqadmin.metrics import open_work
 from dlqadmin.replays.fixes import drafts
 from dlqadmin.replays.fixes.drafts import DraftChange
@@ -385,3 +386,17 @@ def test_the_digest_of_a_plan_names_its_bytes(operator: User) -> None:
     assert plan(operator, resend=True).plan["digest"] != before
     drafts.save(row, operator, DraftChange(value=b"x"), None, NOW)
     assert plan(operator).plan["digest"] != before
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"), [(b'{"ssn": "***4711"}', "masked"), (b'{"ssn": "real"}', ""), (b'{"a": "***"}', "")]
+)
+def test_a_draft_with_the_text_of_a_mask_is_never_sent(operator: User, value: bytes, reason: str) -> None:
+    MaskingRule.objects.create(
+        topics=["usgs.*"], kind="json path", field="$.ssn", show="last four", created_at=NOW, changed_at=NOW
+    )
+    row = index_one(letter(1, value=b'{"ssn": "Zx9secret4711"}'))
+    drafts.save(row, operator, DraftChange(value=value), None, NOW)
+    replay = plan(operator)
+    assert reasons(replay) == [reason]
+    assert ("Masks in drafts" in levels(replay)) is bool(reason)

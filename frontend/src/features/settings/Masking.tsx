@@ -1,0 +1,95 @@
+import { useState } from "react";
+import { useDeleteMaskingRule, useMaskingRules, type MaskingRule } from "../../api/masking";
+import { plural } from "../../lib/format";
+import { Button } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
+import { LoadError } from "../../ui/LoadError";
+import { Chip, Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
+import styles from "./Clusters.module.css";
+import { MaskingRuleForm } from "./MaskingRuleForm";
+import { SettingsTabs } from "./SettingsTabs";
+
+/** The settings page of masking rules: which fields of records are masked, and for whom. */
+export function Masking() {
+  const { data, error, refetch } = useMaskingRules();
+  const [edited, setEdited] = useState<MaskingRule | "new" | null>(null);
+  const [removed, setRemoved] = useState<MaskingRule | null>(null);
+  const remove = useDeleteMaskingRule();
+  useTitle("Masking");
+  return (
+    <>
+      <PageHead
+        title="Masking"
+        note="A rule hides a field of some topics from everybody except people with roles that you name."
+      />
+      <SettingsTabs />
+      <div className={styles.list}>
+        <Panel
+          label="Masking rules"
+          title="Masking rules"
+          aside={data && <Button onClick={() => setEdited("new")}>Add a rule…</Button>}
+        >
+          {!data &&
+            (error ? (
+              <LoadError title="The rules could not be loaded" error={error} onAgain={() => void refetch()} />
+            ) : (
+              <SkeletonRows rows={4} />
+            ))}
+          {data?.results.length === 0 && <Notice title="No rules">All people see all fields of their records.</Notice>}
+          <ul className={styles.rules}>
+            {data?.results.map((rule) => (
+              <RuleRow key={rule.id} rule={rule} onEdit={() => setEdited(rule)} onRemove={() => setRemoved(rule)} />
+            ))}
+          </ul>
+        </Panel>
+        {edited !== null && (
+          <MaskingRuleForm
+            key={edited === "new" ? "new" : edited.id}
+            rule={edited === "new" ? null : edited}
+            onClose={() => setEdited(null)}
+          />
+        )}
+      </div>
+      {removed && (
+        <ConfirmDialog
+          open
+          title={`Remove rule ${removed.id}`}
+          confirmLabel="Remove"
+          danger
+          busy={remove.isPending}
+          error={remove.error?.message ?? null}
+          onClose={() => setRemoved(null)}
+          onConfirm={() => remove.mutate(removed.id, { onSuccess: () => setRemoved(null) })}
+        >
+          Everybody who may read payloads sees {removed.field} of {plural(removed.topics.length, "topic pattern")} from
+          the next request on.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function RuleRow({ rule, onEdit, onRemove }: { rule: MaskingRule; onEdit: () => void; onRemove: () => void }) {
+  const barred = rule.editable ? undefined : "An administrator made this rule";
+  return (
+    <li>
+      <span>
+        <span className="t3">{rule.id}</span> {rule.topics.map((topic) => <Chip key={topic}>{topic}</Chip>)} ×{" "}
+        {rule.kind} <span className="mono">{rule.field}</span>
+        {!rule.active && <Chip>off</Chip>}
+        <br />
+        <span className="t3">{rule.reason}</span>
+      </span>
+      <span>
+        {rule.show}{" "}
+        <Button small barred={barred} onClick={onEdit}>
+          Change…
+        </Button>{" "}
+        <Button small barred={barred} onClick={onRemove}>
+          Remove…
+        </Button>
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,126 @@
+import { NativeSelect, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useSaveMaskingRule, type MaskingRule, type MaskingRuleBody } from "../../api/masking";
+import { Button, Choice, LinkButton } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
+import { Chip, Panel, Strip } from "../../ui/Panel";
+import styles from "./Clusters.module.css";
+import { MaskingTrial } from "./MaskingTrial";
+
+type Body = Required<MaskingRuleBody>;
+
+const EMPTY: Body = {
+  topics: [],
+  kind: "json path",
+  field: "",
+  show: "last four",
+  except_roles: [],
+  reason: "",
+  active: true,
+};
+const KINDS = [
+  { value: "json path", label: "JSON path" },
+  { value: "header", label: "header" },
+  { value: "regular expression", label: "text" },
+] as const;
+const SHOWS = [
+  { value: "last four", label: "last four" },
+  { value: "hash", label: "hash" },
+  { value: "nothing", label: "nothing" },
+] as const;
+const ROLES = ["viewer", "payload reader", "operator", "approver", "admin"] as const;
+
+/** A form that adds or changes a rule, with its preview. */
+export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; onClose: () => void }) {
+  const save = useSaveMaskingRule();
+  const [body, setBody] = useState<Body>(() =>
+    rule
+      ? (Object.fromEntries(Object.keys(EMPTY).map((key) => [key, rule[key as keyof MaskingRule]])) as Body)
+      : EMPTY,
+  );
+  const [topics, setTopics] = useState(body.topics.join(", "));
+  const change = (part: Partial<Body>) => setBody({ ...body, ...part });
+  const input = { label: controls.label!, input: `${controls.input} mono` };
+  const name = rule ? `rule ${rule.id}` : "the rule";
+  return (
+    <>
+      <Panel label="Rule" title={rule ? `Rule ${rule.id}` : "New rule, not saved"}>
+        <div className={styles.facts}>
+          <TextInput
+            label="Topics, separated by commas"
+            value={topics}
+            onChange={(event) => {
+              setTopics(event.currentTarget.value);
+              change({ topics: patterns(event.currentTarget.value) });
+            }}
+            classNames={input}
+          />
+          <Choice label="Kind of field" value={body.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+          <TextInput
+            label="Field"
+            value={body.field}
+            onChange={(event) => change({ field: event.currentTarget.value })}
+            classNames={input}
+          />
+          <Choice label="Show" value={body.show} options={SHOWS} onChange={(show) => change({ show })} />
+          <Exceptions roles={body.except_roles} onChange={(except_roles) => change({ except_roles })} />
+          <TextInput
+            label="Reason"
+            value={body.reason}
+            onChange={(event) => change({ reason: event.currentTarget.value })}
+            classNames={input}
+          />
+          {save.error && <Strip tone="failed">{save.error.message}</Strip>}
+          <p>
+            <Button onClick={onClose}>Discard</Button>{" "}
+            <Button
+              kind="primary"
+              busy={save.isPending}
+              barred={
+                body.topics.length && body.field && body.reason ? undefined : "Enter topics, a field and a reason first"
+              }
+              onClick={() => save.mutate({ id: rule?.id ?? null, body }, { onSuccess: onClose })}
+            >
+              Save {name}
+            </Button>
+          </p>
+        </div>
+      </Panel>
+      <MaskingTrial body={body} name={name} />
+    </>
+  );
+}
+
+/** The roles whose holders see the field. */
+function Exceptions({ roles, onChange }: { roles: Body["except_roles"]; onChange: (roles: Body["except_roles"]) => void }) {
+  return (
+    <div>
+      <span>Masked for everyone except</span>{" "}
+      {roles.map((one, index) => (
+        <Chip key={`${one.team} ${one.role}`}>
+          {one.role}
+          {one.team === null ? "" : ` of team ${one.team}`}{" "}
+          <LinkButton onClick={() => onChange(roles.filter((_, other) => other !== index))}>remove</LinkButton>
+        </Chip>
+      ))}
+      <NativeSelect
+        aria-label="Add a role"
+        value=""
+        data={[{ value: "", label: "Add a role" }, ...ROLES.map((role) => ({ value: role, label: role }))]}
+        onChange={(event) => {
+          const role = ROLES.find((one) => one === event.currentTarget.value);
+          if (role && !roles.some((one) => one.team === null && one.role === role))
+            onChange([...roles, { team: null, role }]);
+        }}
+        classNames={{ input: controls.input! }}
+      />
+    </div>
+  );
+}
+
+function patterns(text: string): string[] {
+  return text
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean);
+}
