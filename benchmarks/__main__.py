@@ -29,7 +29,6 @@ from benchmarks import (
 )
 
 BENCHMARKS: dict[str, Callable[[], object]] = {
-    "alerts": alerts.run,
     "connect-clean": connect_clean.run,
     "connect-10": connect_damaged.run_10,
     "connect-50": connect_damaged.run_50,
@@ -54,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
     "idle": idle.run,
     "index": index.run,
     "dashboard": dashboard.run,
+    "alerts": alerts.run,
     "replay": replay.run,
 }
 

@@ -16,9 +16,9 @@ from django.db.models import Count, Max, QuerySet, Sum
 
 from dlqadmin.alerts import notices
 from dlqadmin.alerts.conditions import NEW_GROUP, CompiledRule, Subject, SubjectMatch
-from dlqadmin.alerts.facts import AlertFacts, DataStamp, FactNeeds, FactReader, data_stamp, own_cluster
+from dlqadmin.alerts.facts import AlertFactReader, AlertFacts, DataStamp, FactNeeds, data_stamp, own_cluster
 from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, EvaluationMark, FiringState
-from dlqadmin.alerts.team_facts import TeamFacts
+from dlqadmin.alerts.team_facts import AlertTeamFacts
 from dlqadmin.alerts.transitions import transitions
 from dlqadmin.rest.text import storable
 from dlqadmin.teams.reach import EVERYTHING, NOTHING, Reach, reaches_of
@@ -52,9 +52,9 @@ class RuleEvaluator:
     are read, and only the rules matched that these groups, or facts that were read again, can concern.
     """
 
-    def __init__(self, reader: FactReader | None = None) -> None:
-        self._reader = reader or FactReader()
-        self._teams = TeamFacts({})
+    def __init__(self, reader: AlertFactReader | None = None) -> None:
+        self._reader = reader or AlertFactReader()
+        self._teams = AlertTeamFacts({})
         self._rules: list[AlertRule] = []
         self._compiled: dict[int, tuple[object, CompiledRule]] = {}
         self._seen: EvaluationStamp | None = None
@@ -100,7 +100,7 @@ class RuleEvaluator:
         """Compile the rules that changed, or whose team owns something else now. Return whether any was."""
         reaches = reaches_of(frozenset(rule.team_id for rule in rules if rule.team_id is not None))
         if reaches != self._teams.reaches:
-            self._teams = TeamFacts(reaches)
+            self._teams = AlertTeamFacts(reaches)
         kept = {}
         changed = False
         for rule in rules:

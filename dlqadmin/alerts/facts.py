@@ -64,7 +64,7 @@ class AlertFacts(msgspec.Struct, frozen=True):
     - `hours`: records of this and the previous hour, and of the 24 hours before, by source.
     - `index_lag`: seconds by topic.
     - `changed`: the groups with new records, if nothing else was read again; None if all groups were read.
-    - `renewed`: the facts that were read for this moment, as `FactReader` names them.
+    - `renewed`: the facts that were read for this moment, as `AlertFactReader` names them.
     """
 
     at: datetime
@@ -100,7 +100,7 @@ class _Kept(NamedTuple):
     key: Any
 
 
-class FactReader:
+class AlertFactReader:
     """Reads facts, and keeps those that change rarely or are expensive to read. For one thread."""
 
     def __init__(self, broker: RetentionQueries = retention) -> None:

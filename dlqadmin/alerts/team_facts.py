@@ -15,7 +15,7 @@ from dlqadmin.teams.reach import Reach
 Value = TypeVar("Value")
 
 
-class TeamFacts:
+class AlertTeamFacts:
     """Divides facts by team. The teams of a source are remembered until what the teams own changes."""
 
     def __init__(self, reaches: Mapping[int, Reach]) -> None:

@@ -16,7 +16,7 @@ MAX_DAYS = 14
 MOST_MEMBERS = 1000
 
 
-class PatternField(serializers.CharField):
+class NamePatternField(serializers.CharField):
     """A pattern of names that a team owns."""
 
     def __init__(self, **options: Any) -> None:
@@ -46,8 +46,8 @@ class TeamBody(Form):
     """
 
     name = serializers.RegexField(r"^[^\x00-\x1f/]+$", max_length=64)
-    topics = BoundedListField(child=PatternField(), max_length=MOST_PATTERNS)
-    connectors = BoundedListField(child=PatternField(), max_length=MOST_PATTERNS)
+    topics = BoundedListField(child=NamePatternField(), max_length=MOST_PATTERNS)
+    connectors = BoundedListField(child=NamePatternField(), max_length=MOST_PATTERNS)
     version = serializers.CharField(max_length=64, required=False, default="", allow_blank=True)
 
 

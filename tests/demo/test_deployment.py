@@ -37,7 +37,7 @@ def test_no_password_has_a_default() -> None:
     )
     needed = {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SPARK_SECRET", "ENGINE_TOKEN"}
     assert all(secrets.pop(name).startswith(":?") for name in needed)
-    optional = ("KAFKA_SASL_PASSWORD", "KAFKA_SSL_KEY_PASSWORD", "SCHEMA_REGISTRY_SECRETS")
+    optional = ("KAFKA_SASL_PASSWORD", "KAFKA_SSL_KEY_PASSWORD", "SCHEMA_REGISTRY_SECRETS", "EMAIL_HOST_PASSWORD")
     assert secrets == dict.fromkeys(optional, ":-")  # none, unless it is set
 
 

@@ -40,6 +40,8 @@ class AssignmentBody(Form):
         """Check that at most one owner is given."""
         if attrs["username"] and attrs["team"]:
             raise serializers.ValidationError("Set either username or team.")
+        if not {"username", "team"} & self.initial_data.keys():
+            raise serializers.ValidationError({"username": ["Set username or team; null is for nobody."]})
         return attrs
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dlqadmin.alerts.evaluation import RuleEvaluator
-from dlqadmin.alerts.facts import FactReader
+from dlqadmin.alerts.facts import AlertFactReader
 from dlqadmin.alerts.models import AlertFiring
 from dlqadmin.broker.retention import TopicRetention
 from dlqadmin.deadletters.models import Group, IndexPosition
@@ -93,10 +93,10 @@ def test_a_topic_whose_dead_letters_kafka_deletes_soon_fires_and_ends() -> None:
     for name, topic in TOPICS.items():
         index([letter(0, topic=topic, connector=name)])
         index_behind(False, name)
-    assert tick(at, RuleEvaluator(FactReader(broker))) == 1
+    assert tick(at, RuleEvaluator(AlertFactReader(broker))) == 1
     assert AlertFiring.objects.get(rule=own).subject_key == "stations.dlq"
     Group.objects.update(status="resolved")
-    assert tick(at + timedelta(minutes=2), RuleEvaluator(FactReader(broker))) == 1
+    assert tick(at + timedelta(minutes=2), RuleEvaluator(AlertFactReader(broker))) == 1
     assert events() == ["alert.opened", "alert.resolved"]
 
 

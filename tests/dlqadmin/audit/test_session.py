@@ -21,6 +21,8 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> Non
         "approver": False,
         "administrator": False,
         "rights": [],
+        "global_rights": [],
+        "teams": [],
         "ended": None,
         "payload_reader": False,
         "environment": "LOCAL",
