@@ -55,7 +55,7 @@ DECODED = {"decoded_value": F("decoded__json")}  # searched in place of the valu
 Row = dict[str, Any]
 
 
-class _Source(NamedTuple):
+class _RowSource(NamedTuple):
     topic: str
     connector: str
     cluster: str
@@ -156,7 +156,7 @@ def _traces(digests: set[str], known: dict[str, str]) -> dict[str, str]:
 
 
 def _complete_row(row: Row, traces: dict[str, str], reader: PayloadReader) -> Row:
-    own = reader.of(_Source(row["topic"], row["connector"], row["cluster"], row["origin_topic"] or ""))
+    own = reader.of(_RowSource(row["topic"], row["connector"], row["cluster"], row["origin_topic"] or ""))
     packed = as_bytes(row.pop("packed"))
     del row["fetched"], row["value_size"]
     heads, frames = row.pop("heads"), traces.get(row.pop("trace_id"))
