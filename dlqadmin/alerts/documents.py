@@ -15,6 +15,7 @@ from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.models import Team
 
 
 class AlertCondition(Document):
@@ -203,11 +204,17 @@ class ConditionKindDocument(Document):
 
 
 class AlertTemplates(Document):
-    """The templates of rules, the kinds of conditions, and the intervals that conditions can have."""
+    """The templates of rules, the kinds of conditions, and the intervals that conditions can have.
+
+    - `teams`: the teams whose rules this user may change.
+    - `everything`: whether the user may change rules without a team too.
+    """
 
     templates: list[AlertTemplate]
     kinds: list[ConditionKindDocument]
     intervals_s: list[int]
+    teams: list[AlertTeam]
+    everything: bool
 
 
 class TestsQueued(Document):
@@ -276,8 +283,8 @@ def preview_document(found: RulePreview, rule: AlertRule, tells: list[dict[str, 
     )
 
 
-def templates_document() -> AlertTemplates:
-    """Return the templates and the kinds of conditions."""
+def templates_document(teams: Iterable[Team], *, everything: bool) -> AlertTemplates:
+    """Return the templates, the kinds of conditions, and the teams of possible rules."""
     return AlertTemplates(
         templates=[
             AlertTemplate(
@@ -301,6 +308,8 @@ def templates_document() -> AlertTemplates:
             for kind in CONDITIONS.values()
         ],
         intervals_s=list(INTERVALS_S),
+        teams=[AlertTeam(id=team.pk, name=team.name) for team in teams],
+        everything=everything,
     )
 
 

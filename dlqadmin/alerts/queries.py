@@ -13,6 +13,8 @@ from dlqadmin.alerts.documents import AlertRuleDocument, AlertRuleList, rule_doc
 from dlqadmin.alerts.models import AlertFiring, AlertRule, EvaluationMark
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso_or_none
+from dlqadmin.teams.models import Team
+from dlqadmin.teams.reach import Reach
 
 
 def rules() -> QuerySet[AlertRule]:
@@ -28,6 +30,11 @@ def find(pk: int) -> AlertRule:
     if found is None:
         raise Http404("There is no alert rule with this id.")
     return found
+
+
+def teams_in(reach: Reach) -> QuerySet[Team]:
+    """Return the teams of a reach, by name."""
+    return Team.objects.all() if reach.teams is None else Team.objects.filter(pk__in=reach.teams)
 
 
 def listed(now: datetime) -> AlertRuleList:

@@ -25,7 +25,7 @@ from dlqadmin.alerts.documents import (
 from dlqadmin.alerts.models import AlertRule, FiringState
 from dlqadmin.alerts.preview import preview
 from dlqadmin.alerts.requests import RuleBody, UntilBody
-from dlqadmin.audit.permissions import OPERATE, IsViewerOrOperator, requires
+from dlqadmin.audit.permissions import OPERATE, IsViewerOrOperator, reach_of, requires
 from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 
@@ -149,8 +149,9 @@ class AlertTemplatesView(APIView):
 
     @extend_schema(operation_id="alert_rules_templates", responses=AlertTemplates)
     def get(self, request: Request) -> Response:
-        """Return rules to begin with, and the kinds of conditions with their fields."""
-        return Response(templates_document())
+        """Return rules to begin with, the kinds of conditions with their fields, and the teams of possible rules."""
+        reach = reach_of(request.user, OPERATE)
+        return Response(templates_document(queries.teams_in(reach), everything=not reach.is_limited))
 
 
 class AlertPreviewView(APIView):

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 # The routes of the frontend's router (`frontend/src/app/App.tsx`). A test compares both.
 SCREENS = re.compile(
     r"/(overview|trends|groups(/[^/]+)?|fixes|records(/[^/]+(/fix)?)?|bulk-fixes/[^/]+|replays(/[^/]+)?"
-    r"|connectors(/[^/]+(/[^/]+(/edit)?)?)?|new-connector|topics(/[^/]+)?|exports|audit|profile|invitation/[^/]+|settings(/clusters|/people|/registries|/dialects(/[^/]+)?)?)?/?"
+    r"|connectors(/[^/]+(/[^/]+(/edit)?)?)?|new-connector|alerts(/(rules|firings)/[^/]+)?|topics(/[^/]+)?|exports|audit|profile"
+    r"|invitation/[^/]+|settings(/clusters|/people|/registries|/channels|/dialects(/[^/]+)?)?)?/?"
 )
 ENTRY_SCRIPT = re.compile(rb'src="/assets/([\w-]+)\.js"')
 NOT_BUILT = "The frontend is not built. Run `npm --prefix frontend run build`."

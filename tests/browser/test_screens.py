@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import close_live_events
+from tests.browser.conftest import PATIENCE_MS, Site, close_live_events
 from tests.browser.screens import fits_everywhere, stays_still
 
 SCREENS = {
@@ -22,10 +25,15 @@ SCREENS = {
     "connector-new": "/new-connector",
     "topics": "/topics",
     "topic": "/topics/usgs.earthquakes?range=1h&partition=1&offset=100",
+    "alerts": "/alerts",
+    "alert-rule": "/alerts/rules/{rule}",
+    "alert-rule-new": "/alerts/rules/new?template=1",
+    "alert": "/alerts/firings/{alert}",
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "registries": "/settings/registries",
     "people": "/settings/people?team=everybody",
+    "channels": "/settings/channels",
     "dialects": "/settings/dialects",
     "mapping-new": "/settings/dialects/new",
     "audit": "/audit",
@@ -47,13 +55,35 @@ OFFER = {
 OF_A_RECORD = {"record": ("", "Timeline"), "fix": ("/fix", "Dry run: nothing has been written")}
 
 
+RULE = {"name": "Any dead letter", "conditions": [{"kind": "records", "more_than": 0, "within_s": 86_400}]}
+
+
+@pytest.fixture(scope="module")
+def alert(tab: Page, site: Site) -> Iterator[dict[str, int]]:
+    """A rule that fires, and its alert. It tells no channel."""
+    token = next(cookie["value"] for cookie in tab.context.cookies() if cookie["name"] == "csrftoken")
+    headers = {"X-CSRFToken": token, "Referer": site.url}
+    made = tab.request.post("/api/v1/alert-rules", data=RULE, headers=headers)
+    assert made.status == 201, made.text()
+    rule = made.json()["id"]
+    until = time.monotonic() + PATIENCE_MS / 1000
+    while not (found := tab.request.get(f"/api/v1/alerts?rule={rule}").json()["results"]):
+        assert time.monotonic() < until, "no alert of the rule"
+        time.sleep(0.5)
+    yield {"rule": rule, "alert": found[0]["id"]}
+    tab.request.delete(f"/api/v1/alert-rules/{rule}", headers=headers)
+
+
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Page, screen: str) -> None:
+def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(
+    page: Page, screen: str, request: pytest.FixtureRequest
+) -> None:
     close_live_events(page)
     page.route("**/api/v1/invitations/offer", lambda route: route.fulfill(json=OFFER))
+    known = request.getfixturevalue("alert") if screen.startswith("alert") else {}
 
     def show() -> None:
-        page.goto(SCREENS[screen])
+        page.goto(SCREENS[screen].format(**known))
         page.get_by_role("heading", level=1).wait_for()
         if screen in OF_A_RECORD:
             end, words = OF_A_RECORD[screen]

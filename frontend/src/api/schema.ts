@@ -153,11 +153,18 @@ export type components = {
             interval_s: number;
             digest: boolean;
         };
-        /** @description The templates of rules, the kinds of conditions, and the intervals that conditions can have. */
+        /**
+         * @description The templates of rules, the kinds of conditions, and the intervals that conditions can have.
+         *
+         *         - `teams`: the teams whose rules this user may change.
+         *         - `everything`: whether the user may change rules without a team too.
+         */
         AlertTemplates: {
             templates: components["schemas"]["AlertTemplate"][];
             kinds: components["schemas"]["ConditionKindDocument"][];
             intervals_s: number[];
+            teams: components["schemas"]["AlertTeam"][];
+            everything: boolean;
         };
         /** @description An event for charts. Without `at` it happened now. `topic` and `connector` say what it concerns. */
         AnnotationBodyRequest: {

@@ -48,6 +48,11 @@ const People = lazy(() => import("../features/people/People").then((module) => (
 const Invitation = lazy(() =>
   import("../features/invitation/Invitation").then((module) => ({ default: module.Invitation })),
 );
+const Channels = lazy(() => import("../features/settings/Channels").then((module) => ({ default: module.Channels })));
+const Alerts = lazy(() => import("../features/alerts/Alerts").then((module) => ({ default: module.Alerts })));
+const AlertDetail = lazy(() =>
+  import("../features/alerts/AlertDetail").then((module) => ({ default: module.AlertDetail })),
+);
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
@@ -128,6 +133,9 @@ function SessionGate() {
           <Route path="/connectors/:cluster/:name" element={<Connectors />} />
           <Route path="/connectors/:cluster/:name/edit" element={<ConnectorEditor />} />
           <Route path="/new-connector" element={<ConnectorEditor />} />
+          <Route path="/alerts" element={<Alerts />} />
+          <Route path="/alerts/rules/:id" element={<Alerts />} />
+          <Route path="/alerts/firings/:id" element={<AlertDetail />} />
           <Route path="/topics" element={<Topics />} />
           <Route path="/topics/:name" element={<Topic />} />
           <Route path="/exports" element={<Exports />} />
@@ -139,6 +147,7 @@ function SessionGate() {
           <Route path="/settings/dialects/:name" element={<MappingEditor />} />
           <Route path="/settings/registries" element={<Registries />} />
           <Route path="/settings/people" element={<People />} />
+          <Route path="/settings/channels" element={<Channels />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
           <Route path="*" element={<NotFound />} />

@@ -1,8 +1,10 @@
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
+import { useAlertRules } from "../api/alerts";
 import { useDeadLetterAt, usePaletteNames, useReplayNumbered, useReplayWithUuid } from "../api/commandPalette";
 import { useConnectors } from "../api/connectors";
 import { useMayNotRead, useMayWrite } from "../api/session";
+import { stateWords } from "../features/alerts/ruleWords";
 import { connectorLabel, connectorPage } from "../lib/connectors";
 import { recordsWith } from "../lib/filter";
 import { count, plural } from "../lib/format";
@@ -54,9 +56,11 @@ export function usePaletteEntries(text: string): { places: PaletteEntry[]; note:
   };
 }
 
-const SCREEN_ENTRIES: readonly PaletteEntry[] = [...SCREENS, { to: "/profile", label: "Profile" }].map(
-  ({ to, label }) => ({ section: "Screens", label, also: "go to", to }),
-);
+const SCREEN_ENTRIES: readonly PaletteEntry[] = [
+  ...SCREENS,
+  { to: "/settings/channels", label: "Channels of alerts" },
+  { to: "/profile", label: "Profile" },
+].map(({ to, label }) => ({ section: "Screens", label, also: "go to", to }));
 
 /** Return the actions of the palette. An action that writes leads to the page that asks for confirmation. */
 function useActions(): PaletteEntry[] {
@@ -68,6 +72,7 @@ function useActions(): PaletteEntry[] {
   const paused = (state: string) => state.toLowerCase() === "paused";
   return [
     { section: "Actions", label: `Switch to ${other} theme`, act: () => setColorScheme(other) },
+    { section: "Actions", label: "New alert rule", to: "/alerts/rules/new" },
     { section: "Actions", label: "New export", note: "filter the records, then export", to: "/records" },
     ...(mayWrite ? (connectors.data?.results ?? []) : []).map((one) => ({
       section: "Actions",
@@ -81,6 +86,7 @@ function useActions(): PaletteEntry[] {
 function useNamedEntries(): { entries: PaletteEntry[]; sources: Source[] } {
   const { topics, groups, replays, bulkFixes } = usePaletteNames();
   const connectors = useConnectors();
+  const rules = useAlertRules();
   const entries = [
     ...(topics.data?.facets.topic ?? []).map(({ value, label, count: n }) => ({
       section: "Dead letter topics of 30 d",
@@ -108,19 +114,27 @@ function useNamedEntries(): { entries: PaletteEntry[]; sources: Source[] } {
       to: connectorPage(one),
     })),
   ];
+  const ruleEntries = (rules.data?.results ?? []).map(({ id, name, state }) => ({
+    section: "Alert rules",
+    label: name,
+    note: stateWords(state).label,
+    also: "alert rule",
+    to: `/alerts/rules/${id}`,
+  }));
   const topicSource =
     topics.data?.exact === false
       ? `the dead letter topics of the newest ${count(topics.data.of)} records`
       : "the dead letter topics of 30 d";
   const groupSource = groups.data?.next ? `the newest ${groups.data.results.length} groups` : "the groups of 30 d";
   return {
-    entries,
+    entries: [...entries, ...ruleEntries],
     sources: [
       { name: topicSource, state: stateOf(topics) },
       { name: groupSource, state: stateOf(groups) },
       { name: "the newest replays", state: stateOf(replays) },
       { name: "the newest bulk fixes", state: stateOf(bulkFixes) },
       { name: "the connectors", state: stateOf(connectors) },
+      { name: "the alert rules", state: stateOf(rules) },
     ],
   };
 }

@@ -1,6 +1,7 @@
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { Suspense, lazy, useState, type ReactNode } from "react";
 import { Link, NavLink, useLocation, useNavigate } from "react-router";
+import { useAlertRules } from "../api/alerts";
 import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
@@ -102,7 +103,9 @@ function Navigation({ span }: { span: Span }) {
   const time = apiQuery({ clauses: [], from: span.from, to: span.to });
   const groups = useGroupCounts(`status=unresolved&limit=1&${time}`, POLL_MS);
   const records = useFollowedTotal(time, POLL_MS);
+  const firing = useAlertRules(POLL_MS).data?.counts.firing;
   const notes: Record<string, string | undefined> = {
+    "/alerts": firing ? count(firing) : undefined,
     "/groups": groups.data && count(groups.data.counts.unresolved ?? 0),
     "/records": records.data && `${count(records.data.count)}${records.data.exact ? "" : "+"}`,
   };
@@ -269,6 +272,13 @@ function Breadcrumbs() {
         <Link to="/fixes">Fixes</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
       </span>
     );
+  if (screen === "alerts" && within)
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/alerts">Alerts</Link> /{" "}
+        {rest === "firings" ? `Alert ${within}` : within === "new" ? "New rule" : "Rule"}
+      </span>
+    );
   if (screen === "new-connector")
     return (
       <span className={join("t2", styles.crumbs)}>
@@ -301,7 +311,9 @@ function Breadcrumbs() {
             ? "People and teams"
             : rest === "registries"
               ? "Schema registries"
-              : "Clusters"
+              : rest === "channels"
+                ? "Channels"
+                : "Clusters"
         : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>

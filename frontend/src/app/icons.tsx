@@ -6,6 +6,8 @@ const PATHS = {
   fixes: "M3 13l.7-3L10.5 3.2l2.3 2.3L6 12.3 3 13ZM9 4.7 11.3 7",
   replays: "M13 8a5 5 0 1 1-1.6-3.7M13 2.2v3h-3",
   connectors: "M6 8h4M6 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0ZM14 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0Z",
+  alerts: "M4 11V7a4 4 0 0 1 8 0v4l1 1H3l1-1ZM7 14h2",
+  muted: "M4 11V7a4 4 0 0 1 8 0v4l1 1H3l1-1ZM7 14h2M2 2l12 12",
   topics: "M2 3.5h12v3H2zM2 9.5h12v3H2zM5 3.5v3M5 9.5v3",
   exports: "M8 2v7M5 6.5 8 9.5l3-3M2.5 11v2.5h11V11",
   audit: "M4 2h8v12H4zM6 6h4M6 9h4",

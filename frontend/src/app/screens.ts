@@ -17,6 +17,7 @@ export const SCREENS: readonly Screen[] = [
   { to: "/fixes", label: "Fixes", icon: "fixes", key: "f" },
   { to: "/replays", label: "Replays", icon: "replays", key: "j" },
   { to: "/connectors", label: "Connectors", icon: "connectors", key: "c" },
+  { to: "/alerts", label: "Alerts", icon: "alerts", key: "l" },
   { to: "/topics", label: "Topics", icon: "topics", key: "t" },
   { to: "/exports", label: "Exports", icon: "exports", key: "e" },
   { to: "/audit", label: "Audit", icon: "audit", key: "a" },

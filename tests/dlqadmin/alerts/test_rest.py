@@ -173,6 +173,15 @@ def test_templates_are_rules_that_can_be_made(as_operator: APIClient) -> None:
         assert post(as_operator, "alert-rules", body(name=one["name"], conditions=conditions)).status_code == 201
 
 
+def test_templates_name_the_teams_whose_rules_the_user_may_change(as_operator: APIClient) -> None:
+    own, other = team("shop", ["shop.*"], []), team("other", ["other.*"], [])
+    found = as_operator.get(f"{API}/alert-rules/templates").json()
+    assert ([one["id"] for one in found["teams"]], found["everything"]) == ([other.pk, own.pk], True)
+    ann = signed_in(member("ann", {own: ("operator",), other: ("viewer",)}))
+    found = ann.get(f"{API}/alert-rules/templates").json()
+    assert (found["teams"], found["everything"]) == ([{"id": own.pk, "name": "shop"}], False)
+
+
 def test_a_preview_stores_and_sends_nothing(as_operator: APIClient) -> None:
     index([letter(0, at_ms=int((timezone.now() - timedelta(hours=2)).timestamp() * 1000))])
     answer = post(as_operator, "alerts/preview", body())

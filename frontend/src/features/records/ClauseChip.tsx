@@ -8,7 +8,8 @@ interface Props {
   groupLabels: Map<string, string>;
   /** The part of the text that caused a query error. */
   errorRange: { start: number; end: number } | null;
-  onToggle: () => void;
+  /** Without it a click edits the clause. */
+  onToggle: (() => void) | undefined;
   onEdit: () => void;
   onRemove: () => void;
 }
@@ -27,9 +28,9 @@ export function ClauseChip({ clause, groupLabels, errorRange, onToggle, onEdit, 
     <button
       type="button"
       className={styles.body}
-      title={clause.off ? "Switched off; click to switch on" : "Click to switch off"}
-      aria-pressed={!clause.off}
-      onClick={onToggle}
+      title={!onToggle ? "Click to edit" : clause.off ? "Switched off; click to switch on" : "Click to switch off"}
+      aria-pressed={onToggle && !clause.off}
+      onClick={onToggle ?? onEdit}
     >
       <em>
         {exclude ? "not " : ""}

@@ -1,7 +1,7 @@
 import { useState, type ReactNode, type RefObject } from "react";
 import { flushSync } from "react-dom";
 import { savedQuery, queryOf, withTyped, type Clause, type Filter } from "../../lib/filter";
-import { splitClauses, toUtf16Index } from "../../lib/query";
+import { clauseTexts, splitClauses, toUtf16Index } from "../../lib/query";
 import { useZone } from "../../lib/zone";
 import { join } from "../../ui/Panel";
 import { ClauseChip } from "./ClauseChip";
@@ -17,12 +17,16 @@ interface Props {
   /** The error of the last request. */
   error: Error | null;
   onChange: (filter: Filter) => void;
-  children: ReactNode;
+  children?: ReactNode;
   input: RefObject<HTMLInputElement | null>;
+  /** The words in the empty input. Queries of rules have neither a time range nor content. */
+  hint?: string;
+  /** Whether the filter has no time range, and no clause of it can be switched off. */
+  isTimeless?: boolean;
 }
 
 /** The query as chips with an input for more clauses; a syntax error is marked in its chip. */
-export function QueryBar({ filter, groupLabels, error, onChange, children, input }: Props) {
+export function QueryBar({ filter, groupLabels, error, onChange, children, input, hint, isTimeless }: Props) {
   const [text, setText] = useState("");
   const { zone } = useZone();
   const queryError = queryErrorOf(error);
@@ -39,6 +43,14 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
   };
   const commit = () => {
     if (!text.trim()) return;
+    if (isTimeless) {
+      onChange({
+        ...filter,
+        clauses: [...filter.clauses, ...clauseTexts(text).map((one) => ({ text: one, off: false }))],
+      });
+      setText("");
+      return;
+    }
     const next = withTyped(filter, text, zone);
     onChange(next);
     setText("");
@@ -54,17 +66,19 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
             clause={clause}
             groupLabels={groupLabels}
             errorRange={queryError && errorRange(queryOf(filter), starts.get(clause), queryError)}
-            onToggle={() => onChange(toggled(clause))}
+            onToggle={isTimeless ? undefined : () => onChange(toggled(clause))}
             onEdit={() => edit(clause)}
             onRemove={() => onChange(without(clause))}
           />
         ))}
-        <TimeRangeSelect filter={filter} onChange={onChange} />
+        {!isTimeless && <TimeRangeSelect filter={filter} onChange={onChange} />}
         <QueryInput
           ref={input}
+          hint={hint}
           value={text}
           onChange={setText}
           onCommit={commit}
+          onLeave={isTimeless ? commit : undefined}
           onEditLast={() => {
             const last = filter.clauses.at(-1);
             if (last) edit(last);

@@ -4,6 +4,7 @@ import { toCharacterIndex, toUtf16Index } from "../../lib/query";
 import { join } from "../../ui/Panel";
 import styles from "./QueryBar.module.css";
 
+const HINT = "Add a filter, or search messages and keys";
 /** Keys that move the cursor without changing the text. */
 const MOVES = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
 
@@ -12,12 +13,15 @@ interface Props {
   value: string;
   onChange: (text: string) => void;
   onCommit: () => void;
+  hint?: string | undefined;
+  /** Called when the focus leaves the input. */
+  onLeave?: (() => void) | undefined;
   /** Called for Backspace in an empty input. */
   onEditLast: () => void;
 }
 
 /** The query input with completions for the text at the cursor. */
-export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props) {
+export function QueryInput({ ref, value, onChange, onCommit, onEditLast, onLeave, hint = HINT }: Props) {
   const [cursor, setCursor] = useState(0);
   const [open, setOpen] = useState(false);
   const [chosen, setChosen] = useState(-1);
@@ -62,18 +66,18 @@ export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props
         ref={ref}
         value={value}
         role="combobox"
-        aria-label="Add a filter, or search messages and keys"
+        aria-label={hint}
         aria-expanded={items.length > 0}
         aria-controls={list}
         aria-autocomplete="list"
         aria-activedescendant={picked ? `${list}-${chosen}` : undefined}
         autoComplete="off"
         spellCheck={false}
-        placeholder="Add a filter, or search messages and keys"
+        placeholder={hint}
         onChange={(event) => (onChange(event.currentTarget.value), look(event.currentTarget))}
         onClick={(event) => look(event.currentTarget)}
         onFocus={(event) => event.currentTarget.value === "" && look(event.currentTarget)}
-        onBlur={() => setOpen(false)}
+        onBlur={() => (setOpen(false), onLeave?.())}
         onKeyDown={press}
         onKeyUp={(event) => MOVES.has(event.key) && look(event.currentTarget)}
       />

@@ -10,7 +10,7 @@ export interface QueryError {
 /** Return the query error of a failed request, or null for other errors. */
 export function queryErrorOf(error: Error | null): QueryError | null {
   const problem = error instanceof ApiError ? error.problem : null;
-  const finding = problem?.errors?.find((one) => one.parameter === "q");
+  const finding = problem?.errors?.find(({ parameter }) => parameter === "q" || parameter === "query");
   if (!problem?.at || !finding) return null;
   return { ...problem.at, sentence: finding.message.charAt(0).toUpperCase() + finding.message.slice(1) };
 }

@@ -6,6 +6,7 @@ const SECTIONS = [
   { value: "/settings/people", label: "People and teams" },
   { value: "/settings/dialects", label: "Dialects" },
   { value: "/settings/registries", label: "Schema registries" },
+  { value: "/settings/channels", label: "Channels" },
 ] as const;
 
 /** The row of tabs that leads to the sections of the settings. */
