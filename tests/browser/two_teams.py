@@ -74,14 +74,16 @@ def own(admin: RestClient) -> dict[str, int]:
         body = {"name": team.name, "topics": team.owns, "connectors": team.connectors}
         ids[team.name] = admin.send("POST", "teams", body)["id"]
         admin.send("POST", "sign-in-groups", {"name": team.group, "members": []})
-        give(admin, team, ids[team.name], (), team.roles)
+        give(admin, team, ids[team.name], team.roles)
     return ids
 
 
-def give(admin: RestClient, team: TeamFacts, pk: int, opened: tuple[str, ...], roles: tuple[str, ...]) -> None:
-    """Give the people of a team's group these roles in it, instead of those of `opened`."""
+def give(admin: RestClient, team: TeamFacts, pk: int, roles: tuple[str, ...]) -> None:
+    """Give the people of a team's group these roles in it, and no others."""
+    opened = [one["roles"] for one in admin.get("people", team=pk)["results"] if one["name"] == team.group]
     [group] = [one for one in admin.get("people")["results"] if (one["kind"], one["name"]) == ("group", team.group)]
-    admin.send("PUT", f"sign-in-groups/{group['id']}/roles", {"team": pk, "roles": roles, "opened": opened})
+    body = {"team": pk, "roles": roles, "opened": opened[0] if opened else []}
+    admin.send("PUT", f"sign-in-groups/{group['id']}/roles", body)
 
 
 def fail(product: Product, team: TeamFacts, problem: str, number: int = 0) -> None:
@@ -153,7 +155,7 @@ class WatchedPage:
 
     def settle(self) -> None:
         """Wait until the screen is whole."""
-        self.page.get_by_role("heading").first.wait_for()
+        self.page.locator("main").first.wait_for()
         self.page.wait_for_load_state("networkidle")
         self.page.locator("[aria-busy=true]").first.wait_for(state="detached")
 
