@@ -8,6 +8,7 @@ tests/browser, is `browser`; the rest is `unit`.
 from __future__ import annotations
 
 import gc
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,8 @@ from demo.redis import LocalRedis
 from tests.suites import is_collected
 from tests.support import schema_template
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
+from tests.support.mail_server import MailServer, mail_server
+from tests.support.openid_provider import OpenIdProvider
 from tests.support.product import Product
 from tests.support.schema_registry import REGISTRY_VARIABLE, LocalSchemaRegistry
 
@@ -37,6 +40,7 @@ settings.load_profile("fixed")
 os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 
 HERE = Path(__file__).parent
+PROVIDER_GROUPS = ("quakes-on-call", "stations")
 BROKER_FIXTURES = {"broker", "own_broker", "schema_registry"}
 
 
@@ -151,8 +155,43 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def openid_provider() -> Iterator[OpenIdProvider]:
+    """The OpenID provider of the running product. It knows nobody until a test adds people."""
+    running = OpenIdProvider()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def product_mail() -> Iterator[MailServer]:
+    """The mail server of the running product."""
+    with mail_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     """The whole product on real input, as `make run` starts it, at the mark: the first batch is through."""
     started = Product(tmp_path_factory.mktemp("product")).start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def product_of_teams(
+    tmp_path_factory: pytest.TempPathFactory, openid_provider: OpenIdProvider, product_mail: MailServer
+) -> Iterator[Product]:
+    """A product at the mark, with an OpenID provider and a mail server.
+
+    The provider's groups give people the groups of the same names.
+    """
+    groups = {name: [name] for name in PROVIDER_GROUPS}
+    settings = {
+        "OIDC_PROVIDERS": json.dumps({"corp": openid_provider.settings(title="Corporate", groups=groups)}),
+        "EMAIL_HOST": "127.0.0.1",
+        "EMAIL_PORT": str(product_mail.port),
+        "EMAIL_USE_TLS": "false",
+    }
+    started = Product(tmp_path_factory.mktemp("product"), **settings).start()
     yield started
     started.stop()

@@ -44,9 +44,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(item: pytest.Item) -> int:
-    if "product_to_end" in getattr(item, "fixturenames", ()):
+    used = getattr(item, "fixturenames", ())
+    if "product_to_end" in used:
         return 2
-    return int(item.path.is_relative_to(WRITING))
+    return int(item.path.is_relative_to(WRITING) or "two_teams" in used)
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,8 @@ SERVER_OPTIONS = ("--no-proxy-headers", "--timeout-graceful-shutdown", "3")
 class Product:
     """One running product. The trickle is off, so that the numbers at the mark stay."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, **settings: str) -> None:
+        """Keep everything in `home`. `settings` are further variables of the environment."""
         self.home = home
         broker, _controller, redis, web, engine = free_ports(5)
         self.bootstrap_servers = f"{HOST}:{broker}"
@@ -53,6 +54,8 @@ class Product:
             "DEMO_PAST_WEEK": "false",
             "SIGN_IN_RATE": "1000/minute",
             "OBSERVED_SETTLE_S": "3",
+            "DLQADMIN_URL": self.web,
+            **settings,
         }
         self.log = home / "run.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -141,12 +144,13 @@ class Product:
             server.wait(STOP_TIMEOUT_S)
 
     @contextmanager
-    def client(self) -> Iterator[httpx.Client]:
-        """Yield a client of the dashboard that is signed in as the demo user."""
+    def client(self, username: str = "demo", password: str = "") -> Iterator[httpx.Client]:
+        """Yield a client of the dashboard that is signed in; as the demo user unless another one is named."""
         with httpx.Client(base_url=f"{self.web}/api/v1/", timeout=30) as client:
             client.get("session").raise_for_status()
             client.headers.update({"X-CSRFToken": client.cookies["csrftoken"], "Referer": self.web})
-            client.post("session", json={"username": "demo", "password": self.password}).raise_for_status()
+            credentials = {"username": username, "password": password or self.password}
+            client.post("session", json=credentials).raise_for_status()
             client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
             yield client
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from email import message_from_bytes
-from email.message import Message as ParsedEmail
-from email.policy import default
-from typing import Any
 
 import pytest
-from aiosmtpd.controller import Controller
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -20,42 +14,20 @@ from dlqadmin.notifications.messages import ChannelMessage
 from dlqadmin.notifications.results import SendAccepted, SendFailed, SendRefused
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.notifications.sending import made, queued, work
+from tests.support.mail_server import HOST, MailServer, mail_server, text_of
 
 pytestmark = pytest.mark.django_db
 
 
-class MailServer:
-    """Keeps what it is sent. `reply` answers the end of a message; `to_address` answers each address."""
-
-    def __init__(self) -> None:
-        self.mails: list[tuple[list[str], ParsedEmail]] = []
-        self.reply, self.to_address = "250 OK", "250 OK"
-
-    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: Any) -> str:  # noqa: N802
-        if self.to_address.startswith("250"):
-            envelope.rcpt_tos.append(address)
-        return self.to_address
-
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802, aiosmtpd's names
-        if self.reply.startswith("250"):
-            self.mails.append((envelope.rcpt_tos, message_from_bytes(envelope.content, policy=default)))
-        return self.reply
-
-
-@pytest.fixture
-def mail_server(settings: Settings) -> Iterator[MailServer]:
+@pytest.fixture(name="mail_server")
+def configured_mail_server(settings: Settings) -> Iterator[MailServer]:
     """A server on a free port, and the settings that lead to it."""
-    handler = MailServer()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    controller = Controller(handler, hostname="127.0.0.1", port=port)
-    controller.start()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-    settings.EMAIL_USE_TLS = False
-    settings.DEFAULT_FROM_EMAIL = "dlqadmin@example.com"
-    yield handler
-    controller.stop()
+    with mail_server() as running:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = HOST, running.port
+        settings.EMAIL_USE_TLS = False
+        settings.DEFAULT_FROM_EMAIL = "dlqadmin@example.com"
+        yield running
 
 
 def test_all_addresses_get_one_plain_text_mail(mail_server: MailServer) -> None:
@@ -68,9 +40,7 @@ def test_all_addresses_get_one_plain_text_mail(mail_server: MailServer) -> None:
     assert mail.get_content_type() == "text/plain"
     assert mail["Auto-Submitted"] == "auto-generated"
     assert (mail["Dlqadmin-Delivery"], mail["Message-ID"]) == (delivery.public_id, f"<{delivery.public_id}@dlqadmin>")
-    text = mail.get_payload(decode=True)
-    assert isinstance(text, bytes)
-    assert text.decode().split() == (
+    assert text_of(mail).split() == (
         ["12", "dead", "letters", "in", "5", "minutes", "https://dlq.example.com/groups/7"]
     )  # fmt: skip
     assert (delivery.state, delivery.result) == ("delivered", "The mail server accepted it.")
