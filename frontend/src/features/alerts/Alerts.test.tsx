@@ -51,6 +51,7 @@ const RULE: AlertRule = {
   quiet: { start: "22:00", end: "07:00", zone: "UTC", weekdays: false },
   escalate: null,
   tell_resolved: true,
+  samples: false,
   muted_until: null,
   state: "firing",
   firing: 1,
@@ -118,12 +119,14 @@ const PREVIEW = {
 };
 
 let root: Root;
+let mayHaveSamples: boolean;
 let sent: { method: string; url: string; body: unknown }[];
 let answers: Record<string, (body: unknown) => Response>;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse("2026-11-28T10:00:00Z") });
   sent = [];
+  mayHaveSamples = true;
   answers = {
     "GET alert-rules": () => rules([RULE]),
     "GET alert-rules/templates": () => Response.json(TEMPLATES),
@@ -139,6 +142,7 @@ beforeEach(() => {
             created_at: "2026-11-27T10:00:00Z",
             last_used_at: null,
             last_result: "",
+            may_have_samples: mayHaveSamples,
           },
         ],
       }),
@@ -272,6 +276,28 @@ it("a change is previewed after a pause, counted, and saved", async () => {
   await press("Save rule");
   expect(posted("alert-rules/12")[0]!.body).toMatchObject({ name: "New errors", interval_s: 900, team: 3 });
   expect(text()).not.toContain("not saved");
+});
+
+const samples = () =>
+  [...document.querySelectorAll("label")].find((one) => one.textContent === "Show up to 3 masked samples")!
+    .control as HTMLInputElement;
+
+it("a payload reader chooses masked samples", async () => {
+  answers["PUT alert-rules/12"] = () => rules([{ ...RULE, samples: true }]);
+  await show("/alerts/rules/12", { payload_reader: true });
+  await act(() => samples().click());
+  await press("Save rule");
+  expect(posted("alert-rules/12")[0]!.body).toMatchObject({ samples: true });
+});
+
+it.each([
+  [true, false, "Needs the right payload reader"],
+  [false, true, "Needs a channel that may show masked samples"],
+])("samples are disabled with the reason: channel %s, reader %s", async (channel, reader, reason) => {
+  mayHaveSamples = channel;
+  await show("/alerts/rules/12", { payload_reader: reader });
+  expect(samples().disabled).toBe(true);
+  expect(text()).toContain(reason);
 });
 
 it("leaving with unsaved changes asks first", async () => {

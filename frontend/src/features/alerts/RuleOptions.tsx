@@ -1,5 +1,6 @@
 import { Checkbox, NativeSelect, TextInput } from "@mantine/core";
 import type { Channel } from "../../api/channels";
+import { useMayNotRead } from "../../api/session";
 import controls from "../../ui/controls.module.css";
 import styles from "./Alerts.module.css";
 import { EditorSection } from "./EditorSection";
@@ -46,6 +47,7 @@ export function RuleOptions({ draft, saved, channels, onChange }: Props) {
       </EditorSection>
       <QuietHours draft={draft} onChange={onChange} />
       <Escalation draft={draft} channels={channels} onChange={onChange} />
+      <Samples draft={draft} channels={channels} onChange={onChange} />
     </>
   );
 }
@@ -150,6 +152,28 @@ function Escalation({ draft: { escalate }, channels, onChange }: Pick<Props, "dr
           <span className="t3">in quiet hours too.</span>
         </div>
       )}
+    </EditorSection>
+  );
+}
+
+/** Asks whether messages show records. A rule that shows them already may always stop it. */
+function Samples({ draft, channels, onChange }: Pick<Props, "draft" | "channels" | "onChange">) {
+  const { samples, tells, escalate } = draft;
+  const told = new Set([...tells.map(({ channel }) => channel), ...(escalate ? [escalate.channel] : [])]);
+  const isAllowed = channels.some(({ id, may_have_samples: allowed }) => allowed && told.has(id));
+  const cannotRead = useMayNotRead();
+  const barred = cannotRead ?? (isAllowed ? undefined : "Needs a channel that may show masked samples");
+  return (
+    <EditorSection title="Samples">
+      <Checkbox
+        size="xs"
+        label="Show up to 3 masked samples"
+        checked={samples}
+        disabled={!samples && barred !== undefined}
+        description={barred ?? "In messages about a group, to channels that may show them."}
+        onChange={(event) => onChange({ samples: event.currentTarget.checked })}
+        className={styles.check!}
+      />
     </EditorSection>
   );
 }

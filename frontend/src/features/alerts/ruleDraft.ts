@@ -22,6 +22,7 @@ export function draftOf(rule: AlertRule): RuleDraft {
     quiet: rule.quiet && { ...rule.quiet },
     escalate: rule.escalate && { ...rule.escalate },
     tell_resolved: rule.tell_resolved,
+    samples: rule.samples,
   };
 }
 
@@ -39,6 +40,7 @@ export function newDraft(templates: Pick<AlertTemplates, "teams" | "everything">
     quiet: null,
     escalate: null,
     tell_resolved: true,
+    samples: false,
   };
 }
 

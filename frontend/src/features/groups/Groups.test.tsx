@@ -59,8 +59,6 @@ function group(id: number, prints: number): GroupDetail {
     fingerprint_count: prints,
     state: "new",
     mute: null,
-    team: null,
-    issues: [],
     events: 2,
     events_24h: 0,
     now: 0,

@@ -55,7 +55,9 @@ it("a link for a password names its account", async () => {
 });
 
 it("a link that is not valid shows one sentence and a way to sign in", async () => {
-  await show(() => Response.json({ title: "Not Found", status: 404, detail: "This link is not valid any more." }, { status: 404 }));
+  await show(() =>
+    Response.json({ title: "Not Found", status: 404, detail: "This link is not valid any more." }, { status: 404 }),
+  );
   expect(document.querySelector("[role=alert]")?.textContent).toBe("This link is not valid any more.");
   expect(document.querySelector("a[href='/']")?.textContent).toBe("Sign in");
 });

@@ -102,7 +102,12 @@ export function HolderTable({
                 <td className={styles.menu}>
                   <MenuButton
                     small
-                    label={<><span aria-hidden="true">⋯</span><span className="sr">Actions for {holder.name}</span></>}
+                    label={
+                      <>
+                        <span aria-hidden="true">⋯</span>
+                        <span className="sr">Actions for {holder.name}</span>
+                      </>
+                    }
                     items={actions(holder, onAct)}
                   />
                 </td>

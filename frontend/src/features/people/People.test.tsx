@@ -93,7 +93,10 @@ it("a tick is saved with the roles that the person saw, and included roles are l
 
 it("a refused change is shown", async () => {
   await show(true);
-  refusal = Response.json({ title: "Conflict", status: 409, detail: "Somebody else changed these roles." }, { status: 409 });
+  refusal = Response.json(
+    { title: "Conflict", status: 409, detail: "Somebody else changed these roles." },
+    { status: 409 },
+  );
   await act(() => tick("Approver").click());
   await settle();
   expect(document.body.textContent).toContain("Somebody else changed these roles.");

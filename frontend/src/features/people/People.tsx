@@ -114,7 +114,10 @@ function HoldersPanel({
             <MenuButton
               label="Change…"
               items={[
-                { label: "Name, topics and connectors…", onClick: () => ask(<TeamDialog team={team} onClose={close} />) },
+                {
+                  label: "Name, topics and connectors…",
+                  onClick: () => ask(<TeamDialog team={team} onClose={close} />),
+                },
                 {
                   label: "Add a known person or group…",
                   onClick: () => ask(<AddHolderDialog team={team} present={holders} onClose={close} />),

@@ -14,6 +14,7 @@ import { PayloadView } from "../payload/PayloadView";
 import { RawBytes } from "../payload/RawBytes";
 import { isDecodable } from "../../lib/decodable";
 import { MissingBytes } from "./MissingBytes";
+import { isMasked, MaskedMark } from "./Reveal";
 import styles from "./Record.module.css";
 
 const NO_FIELDS: RecordField[] = [];
@@ -42,15 +43,25 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
       {(tab === "value" || tab === "key") && (
         <PartView key={tab} letter={letter} part={tab} marks={tab === "value" && named ? named : NO_FIELDS} />
       )}
-      {tab === "context" && (
-        <PayloadView
-          payload={letter.context}
-          part="dead letter"
-          href={bytesUrl(letter.id, tab)}
-          missing={<MissingBytes letter={letter} part={tab} />}
+      {tab === "context" &&
+        (letter.context.withheld && !letter.withheld ? (
+          <MaskedNotice />
+        ) : (
+          <PayloadView
+            payload={letter.context}
+            part="dead letter"
+            href={bytesUrl(letter.id, tab)}
+            missing={<MissingBytes letter={letter} part={tab} />}
+          />
+        ))}
+      {tab === "headers" && (
+        <HeaderTable
+          headers={letter.headers}
+          maskOf={(header) =>
+            isMasked(letter, header) && <MaskedMark letter={letter} what={{ part: "header", header: header.name }} />
+          }
         />
       )}
-      {tab === "headers" && <HeaderTable headers={letter.headers} />}
       {tab === "error" &&
         (letter.exception?.text ? (
           <pre className={styles.trace} role="group" tabIndex={0} aria-label="Trace">
@@ -65,7 +76,25 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
 }
 
 /** A key or value: decoded if a decoder fits, and otherwise as text with the reasons. */
-function PartView({ letter, part, marks }: { letter: DeadLetter; part: RecordPart; marks: readonly RecordField[] }) {
+function PartView(props: { letter: DeadLetter; part: RecordPart; marks: readonly RecordField[] }) {
+  const { letter, part } = props;
+  if (!isMasked(letter, letter[part])) return <PartContent {...props} />;
+  return (
+    <>
+      <div className={styles.maskedPart}>
+        <span>
+          {letter[part].withheld
+            ? `A masking rule hides all of the ${part}`
+            : `The ${part} has the text of a mask, such as ***`}
+        </span>
+        <MaskedMark letter={letter} what={{ part }} />
+      </div>
+      {!letter[part].withheld && <PartContent {...props} />}
+    </>
+  );
+}
+
+function PartContent({ letter, part, marks }: { letter: DeadLetter; part: RecordPart; marks: readonly RecordField[] }) {
   const payload = letter[part];
   const { data: decoded, error } = useDecoded(letter.id, part, isDecodable(letter, part));
   if (decoded?.format) return <DecodedView decoded={decoded} base64={payload.base64} marks={marks} />;
@@ -93,11 +122,19 @@ function sizeOf(payload: Payload): string {
   return payload.size === null && !payload.is_null ? "–" : bytes(payload.size);
 }
 
+/** Replaces bytes that cannot be shown with some of their fields masked. */
+function MaskedNotice() {
+  return (
+    <Notice title="Content masked">A masking rule hides these bytes. The other tabs show what you may see.</Notice>
+  );
+}
+
 function LetterRawBytes({ letter }: { letter: DeadLetter }) {
   const [part, payload] = letter.value.base64
     ? (["value", letter.value] as const)
     : (["dead letter", letter.context] as const);
-  if (letter.value.withheld || letter.context.withheld) return <WithheldNotice />;
+  if (letter.withheld && (letter.value.withheld || letter.context.withheld)) return <WithheldNotice />;
+  if (payload.withheld) return <MaskedNotice />;
   if (!payload.base64)
     return <Notice title="There are no bytes">The value is {payload.is_null ? "null" : "not kept"}.</Notice>;
   return <RawBytes part={part} payload={payload} />;

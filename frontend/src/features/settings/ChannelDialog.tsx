@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from "@mantine/core";
+import { NativeSelect, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useDeleteChannel, useRotateSecret, useSaveChannel, type Channel, type ChannelBody } from "../../api/channels";
 import { newIdempotencyKey } from "../../api/replays";
@@ -32,13 +32,16 @@ function SaveDialog({
 }) {
   const save = useSaveChannel();
   const [key] = useState(newIdempotencyKey);
-  const [body, setBody] = useState<ChannelBody>({
+  const [body, setBody] = useState<Omit<ChannelBody, "may_have_samples">>({
     name: channel?.name ?? "",
     kind: channel?.kind ?? "webhook",
     target: "",
   });
+  const [chosen, setChosen] = useState<boolean | null>(null);
   const words = CHANNEL_KINDS[body.kind];
   const keepsTarget = channel !== null && channel.kind === body.kind;
+  // The permission is for the stored target, so it ends when another one is entered.
+  const maySample = chosen ?? (keepsTarget && !body.target.trim() && channel.may_have_samples);
   const put = (change: Partial<ChannelBody>) => {
     save.reset();
     setBody({ ...body, ...change });
@@ -55,7 +58,11 @@ function SaveDialog({
       onClose={onClose}
       onConfirm={() =>
         save.mutate(
-          { id: channel?.id, body: { ...body, name: body.name.trim(), target: body.target.trim() }, key },
+          {
+            id: channel?.id,
+            body: { ...body, name: body.name.trim(), target: body.target.trim(), may_have_samples: maySample },
+            key,
+          },
           { onSuccess: ({ secret }) => onSaved(secret) },
         )
       }
@@ -87,6 +94,14 @@ function SaveDialog({
         onChange={(event) => put({ target: event.currentTarget.value })}
         mt="sm"
         classNames={{ label: controls.label!, input: `${controls.input} mono` }}
+      />
+      <Switch
+        size="xs"
+        label="May show masked samples"
+        description="Messages about a group show up to 3 records with their fields masked, if the alert rule wants it."
+        checked={maySample}
+        onChange={(event) => setChosen(event.currentTarget.checked)}
+        mt="sm"
       />
     </ConfirmDialog>
   );

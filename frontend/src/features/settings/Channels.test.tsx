@@ -15,6 +15,7 @@ const HOOK: Channel = {
   created_at: "2026-11-27T10:00:00Z",
   last_used_at: null,
   last_result: "",
+  may_have_samples: false,
 };
 
 let root: Root;
@@ -83,6 +84,7 @@ it("the secret of a new webhook is shown once", async () => {
     name: "pager",
     kind: "webhook",
     target: "https://hooks.example/x",
+    may_have_samples: false,
   });
   expect(document.querySelector("code")!.textContent).toBe("whsec_abc");
   await press("Done");
@@ -95,7 +97,34 @@ it("a change without a target keeps the stored one", async () => {
   await press("Change…");
   await fill("Name", "pager");
   await press("Save");
-  expect(sent.find(({ method }) => method === "PUT")!.body).toEqual({ name: "pager", kind: "webhook", target: "" });
+  expect(sent.find(({ method }) => method === "PUT")!.body).toEqual({
+    name: "pager",
+    kind: "webhook",
+    target: "",
+    may_have_samples: false,
+  });
+});
+
+const samples = () => document.querySelector<HTMLInputElement>("input[role=switch]")!;
+
+it("an administrator allows masked samples", async () => {
+  answers["PUT channels/1"] = () => Response.json({ channel: HOOK, secret: null });
+  await show();
+  expect(text()).not.toContain("may show samples");
+  await press("Change…");
+  await act(() => samples().click());
+  await press("Save");
+  expect(sent.find(({ method }) => method === "PUT")!.body).toMatchObject({ may_have_samples: true });
+});
+
+it("masked samples are allowed for the stored target only", async () => {
+  answers["GET channels"] = () => Response.json({ channels: [{ ...HOOK, may_have_samples: true }] });
+  await show();
+  expect(text()).toContain("may show samples");
+  await press("Change…");
+  expect(samples().checked).toBe(true);
+  await fill("URL", "https://hooks.example/y");
+  expect(samples().checked).toBe(false);
 });
 
 it("a test shows its result", async () => {

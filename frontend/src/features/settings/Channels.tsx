@@ -93,7 +93,7 @@ function ChannelRow({
     <tr data-testid="channel">
       <td>
         <span className="b">{name}</span> <Chip>{CHANNEL_KINDS[kind].label}</Chip>{" "}
-        {kind === "webhook" && <Chip>signed</Chip>}
+        {kind === "webhook" && <Chip>signed</Chip>} {channel.may_have_samples && <Chip>may show samples</Chip>}
         <div className="s t3">
           by {channel.created_by ?? "a deleted user"}, {dateMinute(channel.created_at, zone, now)}
         </div>

@@ -75,8 +75,11 @@ function RuleRow({ rule, onEdit, onRemove }: { rule: MaskingRule; onEdit: () => 
   return (
     <li>
       <span>
-        <span className="t3">{rule.id}</span> {rule.topics.map((topic) => <Chip key={topic}>{topic}</Chip>)} ×{" "}
-        {rule.kind} <span className="mono">{rule.field}</span>
+        <span className="t3">{rule.id}</span>{" "}
+        {rule.topics.map((topic) => (
+          <Chip key={topic}>{topic}</Chip>
+        ))}{" "}
+        × {rule.kind} <span className="mono">{rule.field}</span>
         {!rule.active && <Chip>off</Chip>}
         <br />
         <span className="t3">{rule.reason}</span>

@@ -34,9 +34,7 @@ const ROLES = ["viewer", "payload reader", "operator", "approver", "admin"] as c
 export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; onClose: () => void }) {
   const save = useSaveMaskingRule();
   const [body, setBody] = useState<Body>(() =>
-    rule
-      ? (Object.fromEntries(Object.keys(EMPTY).map((key) => [key, rule[key as keyof MaskingRule]])) as Body)
-      : EMPTY,
+    rule ? (Object.fromEntries(Object.keys(EMPTY).map((key) => [key, rule[key as keyof MaskingRule]])) as Body) : EMPTY,
   );
   const [topics, setTopics] = useState(body.topics.join(", "));
   const change = (part: Partial<Body>) => setBody({ ...body, ...part });
@@ -92,7 +90,13 @@ export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; o
 }
 
 /** The roles whose holders see the field. */
-function Exceptions({ roles, onChange }: { roles: Body["except_roles"]; onChange: (roles: Body["except_roles"]) => void }) {
+function Exceptions({
+  roles,
+  onChange,
+}: {
+  roles: Body["except_roles"];
+  onChange: (roles: Body["except_roles"]) => void;
+}) {
   return (
     <div>
       <span>Masked for everyone except</span>{" "}

@@ -32,7 +32,11 @@ export function MaskingTrial({ body, name }: { body: MaskingRuleBody; name: stri
         aside={
           data && (
             <>
-              <Button small barred={index > 0 ? undefined : "This is the newest record"} onClick={() => show(index - 1)}>
+              <Button
+                small
+                barred={index > 0 ? undefined : "This is the newest record"}
+                onClick={() => show(index - 1)}
+              >
                 ‹ k
               </Button>
               <Button
@@ -62,7 +66,11 @@ export function MaskingTrial({ body, name }: { body: MaskingRuleBody; name: stri
           <p>
             <Button
               busy={preview.isPending}
-              barred={topic && body.topics.length && body.field ? undefined : "Enter a topic, and the rule's topics and field first"}
+              barred={
+                topic && body.topics.length && body.field
+                  ? undefined
+                  : "Enter a topic, and the rule's topics and field first"
+              }
               onClick={() => show(0)}
             >
               Preview
