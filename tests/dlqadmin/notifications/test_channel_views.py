@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from dlqadmin.alerts.models import AlertFiring, AlertRule
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.notifications import channels, deliveries, tasks
 from dlqadmin.notifications.messages import ChannelMessage
@@ -194,17 +192,10 @@ def test_a_read_only_cluster_still_sends(target: HttpTarget, as_admin: APIClient
 
 def test_people_of_a_team_see_and_retry_the_deliveries_of_its_rules(target: HttpTarget) -> None:
     mine, other = team("stations", ["stations.*"]), team("maps", ["maps.*"])
-    ids, now = {}, timezone.now()
-    for name, owner in (("own", mine), ("moved", mine), ("theirs", other), ("of all", None)):
-        ids[name] = AlertRule.objects.create(name=name, team=owner, since=now, created_at=now, updated_at=now).pk
-    AlertFiring.objects.create(
-        rule_id=ids["moved"], rule_name="moved", team=other, condition="group_new", subject_kind="group",
-        subject_key="1", title="Maps fail", started_at=now, last_seen=now, ended_at=now,
-    )  # fmt: skip
-    channel = made(target.url)
-    rows = {}
-    for name, source in [(name, f"rule {pk}") for name, pk in ids.items()] + [("digest", "rules"), ("test", "test")]:
-        found = deliveries.queue(channel, ChannelMessage("alert.opened", f"{name} fails", ""), name, source=source)
+    channel, rows = made(target.url), {}
+    for name, owner in (("own", mine), ("theirs", other), ("of all", None)):
+        message = ChannelMessage("alert.opened", f"{name} fails", "")
+        found = deliveries.queue(channel, message, name, source="rule 1", team=owner and owner.pk)
         assert found is not None
         rows[name] = found.pk
     ChannelDelivery.objects.update(state="failed")
