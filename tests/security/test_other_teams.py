@@ -291,7 +291,7 @@ def _alerted(other: Team, ben: User) -> dict[str, Any]:
     assert (firing.team_id, delivery.team_id) == (other.pk, other.pk)
     ChannelDelivery.objects.update(state="failed", subject=CANARY, result=CANARY)
     Channel.objects.update(last_used_at=timezone.now(), last_result=f"HTTP 400: {CANARY}")
-    return {"rule": made.pk, "alert": firing.pk, "delivery": delivery.pk, "channel": channel.pk}
+    return {"alert_rule": made.pk, "alert": firing.pk, "delivery": delivery.pk, "channel": channel.pk}
 
 
 def _owned(other: Team, ben: User) -> dict[str, Any]:
@@ -384,19 +384,36 @@ def _writes(theirs: World) -> Iterator[tuple[str, str, str, Any]]:
         if method == "GET":
             continue
         for address in _addresses(path, theirs):
-            known = {
-                **theirs,
-                "format": "ndjson",
-                "reason": "a reason",
-                "kind": _kind(name),
-                "team": _team(name, theirs),
-            }
-            for body in bodies(operation, known):
-                yield name, method, address, body
+            known = {**theirs, **_plain(theirs), "kind": _kind(name), "team": _team(name, theirs)}
+            yield from ((name, method, address, body) for body in _bodies(name, operation, known))
+
+
+# Operations that want one of several members.
+ALTERNATIVES = {"selections_create", "rehearsals_create", "fixes_discard_many", "groups_assign", "groups_assign_many"}
+
+
+def _bodies(name: str, operation: Mapping[str, Any], known: World) -> Iterator[Any]:
+    """Yield bodies that fit an operation, and for one of ALTERNATIVES also bodies with one optional member each."""
+    found = list(bodies(operation, known))
+    yield from found
+    if name in ALTERNATIVES:
+        least, whole = found
+        yield from ({**least, one: value} for one, value in whole.items() if one not in least)
+
+
+def _plain(theirs: World) -> dict[str, Any]:
+    """Return values that pass the checks of a body, so that the reach alone refuses it."""
+    now, bulk = timezone.now(), BulkFix.objects.get().pk
+    return {
+        "format": "ndjson", "reason": "a reason", "url": "https://example.com", "quiet": None, "topics": [TOPIC],
+        "at": now.isoformat(), "until": (now + timedelta(days=1)).isoformat(), "bulk": bulk, "bulk_fix": bulk,
+        "dead_letter": theirs["ids"][0], "groups": theirs["groups"][:1],
+    }  # fmt: skip
 
 
 def _kind(name: str) -> str:
-    return "discard" if name == "disposals_create" else "jq"
+    kinds = {"disposals": "discard", "alert": "new_group", "alerts": "new_group", "annotations": "deploy"}
+    return {**kinds, "masking": "header"}.get(name.split("_", maxsplit=1)[0], "jq")
 
 
 def _team(name: str, theirs: World) -> int | str:
@@ -429,7 +446,7 @@ def _addresses(path: str, theirs: World) -> list[str]:
         "people": [theirs["ben"].pk],
         "sign-in-groups": [theirs["sign_in_group"]],
         "teams": [theirs["team"].pk],
-        "alert-rules": [theirs["rule"]],
+        "alert-rules": [theirs["alert_rule"]],
         "alerts": [theirs["alert"]],
         "deliveries": [theirs["delivery"]],
         "channels": [theirs["channel"]],
