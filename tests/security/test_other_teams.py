@@ -407,6 +407,7 @@ def _plain(theirs: World) -> dict[str, Any]:
     return {
         "format": "ndjson", "reason": "a reason", "url": "https://example.com", "quiet": None, "topics": [TOPIC],
         "at": now.isoformat(), "until": (now + timedelta(days=1)).isoformat(), "bulk": bulk, "bulk_fix": bulk,
+        "query": f"topic:{TOPIC}", "config": {"name": CONNECTOR},
         "dead_letter": theirs["ids"][0], "groups": theirs["groups"][:1],
     }  # fmt: skip
 
