@@ -8,11 +8,13 @@ from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications.models import Channel, ChannelDelivery, ChannelKind, DeliveryState
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
+from dlqadmin.teams.reach import current_reach
 
 
 class ChannelDocument(Document):
     """A channel. `description` names its kind and host. `last_result` is "" before its first message.
 
+    People of a team see `last_result` without the words of the receiver.
     `may_have_samples`: its messages may have masked content of records.
     """
 
@@ -94,9 +96,17 @@ def channel_document(channel: Channel) -> ChannelDocument:
         created_by=channel.created_by.get_username() if channel.created_by else None,
         created_at=iso(channel.created_at),
         last_used_at=iso_or_none(channel.last_used_at),
-        last_result=channel.last_result,
+        last_result=_result_in_reach(channel.last_result),
         may_have_samples=channel.may_have_samples,
     )
+
+
+def _result_in_reach(result: str) -> str:
+    """Return the result of a channel's last message for the present request.
+
+    The message may be another team's, and a receiver may repeat it in its answer, which follows the first colon.
+    """
+    return result.partition(": ")[0] if current_reach().is_limited else result
 
 
 def delivery_document(delivery: ChannelDelivery, reader: Any) -> DeliveryDocument:

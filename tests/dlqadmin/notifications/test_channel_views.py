@@ -190,6 +190,14 @@ def test_a_read_only_cluster_still_sends(target: HttpTarget, as_admin: APIClient
     assert ChannelDelivery.objects.count() == 0
 
 
+def test_people_of_a_team_see_no_words_of_a_receiver(target: HttpTarget, as_viewer: APIClient) -> None:
+    made(target.url)
+    Channel.objects.update(last_used_at=timezone.now(), last_result="HTTP 400: Maps fail is too long")
+    tim = signed_in(member("tim", {team("stations", ["stations.*"]): ("operator",)}))
+    seen = [client.get(f"{API}/channels").json()["channels"][0]["last_result"] for client in (as_viewer, tim)]
+    assert seen == ["HTTP 400: Maps fail is too long", "HTTP 400"]
+
+
 def test_people_of_a_team_see_and_retry_the_deliveries_of_its_rules(target: HttpTarget) -> None:
     mine, other = team("stations", ["stations.*"]), team("maps", ["maps.*"])
     channel, rows = made(target.url), {}
