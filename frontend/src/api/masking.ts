@@ -17,8 +17,9 @@ export type {
 } from "./schema";
 
 /** The masking rules that the user may see. */
-export function useMaskingRules() {
+export function useMaskingRules(enabled: boolean) {
   return useQuery({
+    enabled,
     queryKey: ["masking-rules"],
     queryFn: ({ signal }) => get<MaskingRuleList>("masking-rules", undefined, signal),
     retry: false,

@@ -534,6 +534,7 @@ export type components = {
         /**
          * @description A channel. `description` names its kind and host. `last_result` is "" before its first message.
          *
+         *         People of a team see `last_result` without the words of the receiver.
          *         `may_have_samples`: its messages may have masked content of records.
          */
         ChannelDocument: {

@@ -21,6 +21,9 @@ import { NewRuleMenu } from "./NewRuleMenu";
 import { RuleEditor } from "./RuleEditor";
 import { RuleTable } from "./RuleTable";
 
+// As long as the note that follows, so that nothing moves on a narrow screen.
+const LOADING_NOTE = "Loading the rules. Rules are checked every 5 s, day and night.";
+
 /** The alert rules with their states, the messages that were sent, and the rule of the address. */
 export function Alerts() {
   const { id } = useParams();
@@ -34,7 +37,7 @@ export function Alerts() {
   const isEmpty = rows?.length === 0;
   return (
     <>
-      <PageHead title="Alerts" note={rules.data ? <RuleCounts list={rules.data} /> : " "}>
+      <PageHead title="Alerts" note={rules.data ? <RuleCounts list={rules.data} /> : LOADING_NOTE}>
         <Button
           barred={barred ?? (isEmpty ? "There is no rule yet" : undefined)}
           onClick={() => setQuestion({ id: "all", name: "all rules" })}

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useDeleteMaskingRule, useMaskingRules, type MaskingRule } from "../../api/masking";
+import { useSession } from "../../api/session";
 import { plural } from "../../lib/format";
 import { Button } from "../../ui/controls";
 import { ConfirmDialog } from "../../ui/Dialog";
@@ -12,7 +13,9 @@ import { SettingsTabs } from "./SettingsTabs";
 
 /** The settings page of masking rules: which fields of records are masked, and for whom. */
 export function Masking() {
-  const { data, error, refetch } = useMaskingRules();
+  const { data: session } = useSession();
+  const isAdmin = session?.administrator || session?.teams.some((team) => team.roles.includes("admin"));
+  const { data, error, refetch } = useMaskingRules(isAdmin === true);
   const [edited, setEdited] = useState<MaskingRule | "new" | null>(null);
   const [removed, setRemoved] = useState<MaskingRule | null>(null);
   const remove = useDeleteMaskingRule();
@@ -30,7 +33,13 @@ export function Masking() {
           title="Masking rules"
           aside={data && <Button onClick={() => setEdited("new")}>Add a rule…</Button>}
         >
+          {isAdmin === false && (
+            <Notice title="Not for your roles">
+              Masking rules are shown to administrators, and to people with the role admin in a team.
+            </Notice>
+          )}
           {!data &&
+            isAdmin !== false &&
             (error ? (
               <LoadError title="The rules could not be loaded" error={error} onAgain={() => void refetch()} />
             ) : (
