@@ -27,6 +27,7 @@ const PREVIEW = {
   excepted: false,
   example: { dead_letter: 17, before: '{"phone":"+1 907 555 0142"}', after: '{"phone":"***0142"}' },
 };
+const SESSION = { role: "operator", administrator: true, read_only: false, teams: [] };
 
 let root: Root;
 let sent: { method: string; url: string; body: unknown }[];
@@ -35,12 +36,13 @@ beforeEach(async () => {
   sent = [];
   vi.stubGlobal("fetch", (url: string, { method = "GET", body }: RequestInit) => {
     sent.push({ method, url, body: typeof body === "string" ? JSON.parse(body) : undefined });
+    if (url.endsWith("/session")) return Promise.resolve(Response.json(SESSION));
     if (url.endsWith("/preview")) return Promise.resolve(Response.json(PREVIEW));
     if (method === "DELETE") return Promise.resolve(new Response(null, { status: 204 }));
     return Promise.resolve(Response.json(method === "GET" ? { results: [RULE] } : RULE));
   });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  client.setQueryData(["session"], { role: "operator", administrator: true, read_only: false });
+  client.setQueryData(["session"], SESSION);
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() => root.render(inApp(client, <Masking />)));
   await settle();
