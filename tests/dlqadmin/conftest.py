@@ -20,6 +20,7 @@ from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.jobs import runs
 from dlqadmin.teams.models import Team, TeamRole
 from tests.dlqadmin.fakes import FakeEngine
+from tests.support.mail_server import HOST, MailServer, mail_server
 
 NOWHERE = "127.0.0.1:1"
 LOCAL_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
@@ -133,3 +134,14 @@ def member(name: str, roles: Mapping[Team, Sequence[str]]) -> User:
     for own, names in roles.items():
         TeamRole.objects.bulk_create([TeamRole(team=own, user=user, role=role) for role in names])
     return user
+
+
+@pytest.fixture(name="mail_server")
+def configured_mail_server(settings: Settings) -> Iterator[MailServer]:
+    """A server on a free port, and the settings that lead to it."""
+    with mail_server() as running:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = HOST, running.port
+        settings.EMAIL_USE_TLS = False
+        settings.DEFAULT_FROM_EMAIL = "dlqadmin@example.com"
+        yield running

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.utils import timezone
 from pytest_django import Settings
@@ -14,20 +12,9 @@ from dlqadmin.notifications.messages import ChannelMessage
 from dlqadmin.notifications.results import SendAccepted, SendFailed, SendRefused
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.notifications.sending import made, queued, work
-from tests.support.mail_server import HOST, MailServer, mail_server, text_of
+from tests.support.mail_server import MailServer, text_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(name="mail_server")
-def configured_mail_server(settings: Settings) -> Iterator[MailServer]:
-    """A server on a free port, and the settings that lead to it."""
-    with mail_server() as running:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = HOST, running.port
-        settings.EMAIL_USE_TLS = False
-        settings.DEFAULT_FROM_EMAIL = "dlqadmin@example.com"
-        yield running
 
 
 def test_all_addresses_get_one_plain_text_mail(mail_server: MailServer) -> None:

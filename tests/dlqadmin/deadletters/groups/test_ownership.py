@@ -14,7 +14,7 @@ from dlqadmin.deadletters.groups.mentions import names_in
 from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity
 from tests.dlqadmin.conftest import member, person, signed_in, team
 from tests.dlqadmin.deadletters.letters import ALL, NST, index, index_one, letter
-from tests.dlqadmin.notifications.test_emails import MailServer, mail_server  # noqa: F401 (a fixture)
+from tests.support.mail_server import MailServer
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1"
@@ -196,7 +196,7 @@ def test_people_of_a_team_may_assign_to_their_own_people_and_teams() -> None:
 
 def test_a_mentioned_person_gets_an_email(
     as_operator: APIClient,
-    mail_server: MailServer,  # noqa: F811 (the fixture)
+    mail_server: MailServer,
     django_capture_on_commit_callbacks: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
