@@ -35,6 +35,8 @@ export function Alerts() {
   const chosen = rows?.find((one) => String(one.id) === id);
   useTitle(id === "new" ? "New alert rule" : (chosen?.name ?? "Alerts"));
   const isEmpty = rows?.length === 0;
+  // A list that is loaded late would move what is below it.
+  const isListed = id === undefined || rules.isError || (rows !== undefined && !templates.isPending);
   return (
     <>
       <PageHead title="Alerts" note={rules.data ? <RuleCounts list={rules.data} /> : LOADING_NOTE}>
@@ -52,23 +54,25 @@ export function Alerts() {
       )}
       <div className={join(styles.columns, id !== undefined && styles.withRule)}>
         <div className={styles.lists}>
-          <Panel label="Rules">
-            {!rows &&
-              (rules.error ? (
-                <LoadError
-                  title="The rules could not be loaded"
-                  error={rules.error}
-                  onAgain={() => void rules.refetch()}
-                />
-              ) : (
-                <SkeletonRows rows={6} height={40} />
-              ))}
-            {isEmpty && <NoRules templates={templates.data} barred={barred} />}
-            {rows && !isEmpty && (
-              <RuleTable rows={rows} kinds={templates.data?.kinds ?? []} chosen={chosen?.id} onMute={setQuestion} />
-            )}
-          </Panel>
-          <MessagesSent rules={rows ?? []} />
+          {isListed && (
+            <Panel label="Rules">
+              {!rows &&
+                (rules.error ? (
+                  <LoadError
+                    title="The rules could not be loaded"
+                    error={rules.error}
+                    onAgain={() => void rules.refetch()}
+                  />
+                ) : (
+                  <SkeletonRows rows={6} height={40} />
+                ))}
+              {isEmpty && <NoRules templates={templates.data} barred={barred} />}
+              {rows && !isEmpty && (
+                <RuleTable rows={rows} kinds={templates.data?.kinds ?? []} chosen={chosen?.id} onMute={setQuestion} />
+              )}
+            </Panel>
+          )}
+          {isListed && rows && <MessagesSent rules={rows} />}
         </div>
         {id !== undefined && (
           <RuleOfAddress id={id} rule={chosen} templates={templates} isLoaded={rows !== undefined} />
