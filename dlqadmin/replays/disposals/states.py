@@ -11,11 +11,13 @@ from dlqadmin.replays.models import Disposal, ItemState, ReplayItem
 UNDER_WAY = (ItemState.QUEUED, ItemState.SENDING)
 _UNDER_WAY = Q(state__in=UNDER_WAY)
 _REPLACED = Q(state=ItemState.FAILED_AGAIN, refailure__isnull=False)
+# Not the managers of rows in reach: the state of a dead letter is the same for everybody, and these queries are built
+# once, when the first request imports this module.
 # The kinds are named as the replay states.
-_DISPOSED = Disposal.objects.filter(dead_letter=OuterRef("pk")).values("kind")
+_DISPOSED = Disposal._base_manager.filter(dead_letter=OuterRef("pk")).values("kind")
 # The state in the latest replay: queued, if an item is being sent. Otherwise the state of the item that was sent last.
 _ITEM = (
-    ReplayItem.objects.filter(_UNDER_WAY | Q(sent_at__isnull=False), dead_letter=OuterRef("pk"))
+    ReplayItem._base_manager.filter(_UNDER_WAY | Q(sent_at__isnull=False), dead_letter=OuterRef("pk"))
     .annotate(
         says=Case(
             When(_UNDER_WAY, then=Value(ReplayState.QUEUED.value)),

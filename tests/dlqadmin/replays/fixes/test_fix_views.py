@@ -43,7 +43,7 @@ def test_a_record_that_is_removed_while_its_draft_is_saved_is_a_conflict(operato
     row = index_one(letter(1))
     assert row.body.value
     DeadLetter.objects.all().delete()
-    with pytest.raises(StateConflict, match="changed in the meantime"):
+    with pytest.raises(StateConflict, match="was deleted"):
         save(row, operator, DraftChange(value=b"mine"), None, timezone.now())
 
 
