@@ -104,12 +104,12 @@ export function useAlertPreview(body: RuleBodyRequest | null) {
 }
 
 /** The newest firing alerts of a rule. */
-export function useFiringAlerts(rule: number | undefined) {
-  const params = new URLSearchParams({ rule: String(rule), limit: "20" });
+export function useFiringAlerts(rule: AlertRuleDocument | undefined) {
+  const params = new URLSearchParams({ rule: String(rule?.id), limit: "20" });
   return useQuery({
-    queryKey: [...ALERTS, "rule", rule],
+    queryKey: [...ALERTS, "rule", rule?.id],
     queryFn: ({ signal }) => get<{ results: AlertDocument[]; next: string | null }>("alerts", params, signal),
-    enabled: rule !== undefined,
+    enabled: rule !== undefined && rule.firing + rule.acknowledged > 0,
     select: ({ results }) => results.filter(({ ended_at }) => ended_at === null),
     refetchInterval: POLL_MS,
   });

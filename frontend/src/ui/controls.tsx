@@ -65,7 +65,11 @@ export function Button({
     );
     return (
       <Suspense fallback={button}>
-        <Tooltip label={barred} className={styles.tooltip} events={{ hover: true, focus: true, touch: true }}>
+        <Tooltip
+          label={barred}
+          classNames={{ tooltip: styles.tooltip! }}
+          events={{ hover: true, focus: true, touch: true }}
+        >
           {button}
         </Tooltip>
       </Suspense>

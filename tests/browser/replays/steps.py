@@ -77,7 +77,10 @@ def replace_after(page: Page, name: str, value: str, other: str) -> None:
 def open_group(page: Page, words: str) -> Locator:
     """Choose the group with these words; return its panel."""
     page.goto("/groups")
-    page.get_by_test_id("group").filter(has_text=words).click()
+    row = page.get_by_test_id("group").filter(has_text=words)
+    row.click()
+    # Until then the panel shows the first group, whose history may name this one.
+    expect(row).to_have_attribute("aria-selected", "true")
     chosen = page.get_by_role("region", name="Chosen group")
     expect(chosen).to_contain_text(words)
     return chosen

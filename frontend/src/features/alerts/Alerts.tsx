@@ -3,10 +3,12 @@ import { useParams, useSearchParams } from "react-router";
 import {
   useAlertRules,
   useAlertTemplates,
+  useFiringAlerts,
   useMayNotAlert,
   type AlertRule,
   type AlertTemplates,
 } from "../../api/alerts";
+import { useChannels } from "../../api/channels";
 import { ago, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
@@ -35,8 +37,11 @@ export function Alerts() {
   const chosen = rows?.find((one) => String(one.id) === id);
   useTitle(id === "new" ? "New alert rule" : (chosen?.name ?? "Alerts"));
   const isEmpty = rows?.length === 0;
-  // A list that is loaded late would move what is below it.
-  const isListed = id === undefined || rules.isError || (rows !== undefined && !templates.isPending);
+  const channels = useChannels();
+  const lasting = useFiringAlerts(chosen);
+  // What is loaded late would move what is below it.
+  const isLoaded = !rules.isPending && !templates.isPending && !channels.isLoading && !lasting.isLoading;
+  const isListed = id === undefined || isLoaded;
   return (
     <>
       <PageHead title="Alerts" note={rules.data ? <RuleCounts list={rules.data} /> : LOADING_NOTE}>
@@ -74,9 +79,7 @@ export function Alerts() {
           )}
           {isListed && rows && <MessagesSent rules={rows} />}
         </div>
-        {id !== undefined && (
-          <RuleOfAddress id={id} rule={chosen} templates={templates} isLoaded={rows !== undefined} />
-        )}
+        {id !== undefined && <RuleOfAddress id={id} rule={chosen} templates={templates} isLoaded={isLoaded} />}
       </div>
       {question && <MuteRuleDialog question={question} onClose={() => setQuestion(null)} />}
     </>
@@ -140,7 +143,7 @@ function RuleOfAddress({
         />
       </Panel>
     );
-  if (!templates.data || (id !== "new" && !isLoaded))
+  if (!templates.data || !isLoaded)
     return (
       <Panel label="Rule">
         <SkeletonRows rows={10} height={30} />

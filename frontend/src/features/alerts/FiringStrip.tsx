@@ -8,7 +8,7 @@ import styles from "./Alerts.module.css";
 
 /** The newest alert of a rule that lasts, with the number of the others. */
 export function FiringStrip({ rule }: { rule: AlertRule }) {
-  const alerts = useFiringAlerts(rule.firing + rule.acknowledged > 0 ? rule.id : undefined).data ?? [];
+  const alerts = useFiringAlerts(rule).data ?? [];
   const { zone } = useZone();
   const acknowledge = useAcknowledge();
   const barred = useMayNotChange(rule.team?.id ?? null);

@@ -60,7 +60,7 @@ function Matches({ filter }: { filter: Filter }) {
   const asked = apiQuery(filter);
   const records = useFollowedTotal(asked, POLL_MS).data;
   const groups = useGroupCounts(`limit=1&${asked}`, POLL_MS).data?.counts;
-  if (!records) return <p className={styles.matches}> </p>;
+  if (!records) return <p className={styles.matches} />;
   const groupCount = groups && (groups.unresolved ?? 0) + (groups.muted ?? 0) + (groups.resolved ?? 0);
   return (
     <p className={styles.matches}>
