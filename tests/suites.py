@@ -5,8 +5,9 @@ run one after the other. Two lanes fill two cores, because browser, broker and S
 
 `test` is what every change must pass. `fast` is the part of it that needs no real service and no slow test.
 `soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
-at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, or tries hundreds of
-random examples of a property that `test` tries with dozens. It also tries every property with new random examples.
+at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, drives a browser for a
+minute through what shorter tests show in parts, or tries hundreds of random examples of a property that `test` tries
+with dozens. It also tries every property with new random examples.
 `interop` runs real programs of other frameworks, which Maven, npm and Go build.
 """
 

@@ -50,7 +50,7 @@ def without_complaints(page: Page) -> Iterator[None]:
 
 
 def fits_everywhere(page: Page, screen: str, show: Callable[[], object] | None = None, height: int = 0) -> None:
-    """Check that the screen fits at every width, is accessible in both themes, and logs no error.
+    """Check that the screen fits at every width, is accessible where it looks different, and logs no error.
 
     `show` brings the screen up; without it the screen is there already. Afterwards the window is as it was.
     """
@@ -61,7 +61,9 @@ def fits_everywhere(page: Page, screen: str, show: Callable[[], object] | None =
             if show and width == max(WIDTHS):
                 show()
             for theme in THEMES:
-                fits(page, screen, width, theme)
+                # Axe-core takes most of the time. The widest screen shows most, so the dark colours are checked there.
+                axe = width in PICTURED if theme == THEMES[0] else width == max(WIDTHS)
+                fits(page, screen, width, theme, axe=axe)
     page.emulate_media(color_scheme="light")
     if before:
         page.set_viewport_size(before)
@@ -78,17 +80,18 @@ def stays_still(page: Page, screen: str, show: Callable[[], object]) -> None:
         page.set_viewport_size(before)
 
 
-def fits(page: Page, screen: str, width: int, theme: Literal["light", "dark"] = "light") -> None:
-    """Check that the page fits the window of that width, and is accessible in that theme."""
+def fits(page: Page, screen: str, width: int, theme: Literal["light", "dark"] = "light", *, axe: bool = True) -> None:
+    """Check that the page fits the window of that width, and with `axe`, that it is accessible in that theme."""
     page.emulate_media(color_scheme=theme)
     page.locator(f"html[data-mantine-color-scheme={theme}]").wait_for()
     page.locator("[aria-busy=true]").first.wait_for(state="detached")
     page.evaluate(DRAWN)
     where = f"{screen}, {width} px, {theme}"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), where
-    # A theme changes colours only.
-    found = barriers(page, rules=OF_COLOUR if theme != THEMES[0] else ())
-    assert not found, "\n".join([where, *found])
+    if axe:
+        # A theme changes colours only.
+        found = barriers(page, rules=OF_COLOUR if theme != THEMES[0] else ())
+        assert not found, "\n".join([where, *found])
     if "SCREENS" in os.environ and width in PICTURED:
         page.screenshot(path=PICTURES / f"{screen}{PICTURED[width]}-{theme}.png")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 
 import httpx
 import pytest
@@ -26,6 +27,7 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.sign_in_limits import TooManyTries
 from dlqadmin.settings import CACHES
 from tests.dlqadmin.conftest import PASSWORD, person
+from tests.support.schema_template import template
 
 ADMIN, API = "/admin/login/", "/api/v1/session"
 LIMIT = 5
@@ -312,7 +314,7 @@ def test_a_right_given_in_the_admin_names_who_gave_it(staff: User) -> None:
 
 
 @pytest.fixture
-def two_processes(redis_url: str, tmp_path: Path) -> Iterator[list[str]]:
+def two_processes(redis_url: str, tmp_path: Path, django_db_setup: None) -> Iterator[list[str]]:
     """Two web servers on one database and one Redis, as `make run` starts one; yield their addresses."""
     port = free_ports(2)[0]
     env = {
@@ -322,7 +324,7 @@ def two_processes(redis_url: str, tmp_path: Path) -> Iterator[list[str]]:
         "REDIS_URL": redis_url,
         "SIGN_IN_RATE": f"{LIMIT}/day",
     }
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, env=env, check=True)
+    copyfile(template(), tmp_path / "dlqadmin.sqlite3")
     line = next(row for row in Path(ROOT, "Procfile").read_text().splitlines() if row.startswith("web: "))
     started = []
     for number in (port, port + 1):

@@ -99,6 +99,7 @@ def panel(page: Page, name: str) -> Locator:
     return page.get_by_role("region", name=name, exact=True)
 
 
+@pytest.mark.soak
 def test_connectors_of_our_engine_and_of_java_are_controlled_from_one_screen(
     both: Page, worker: JavaWorker, product: Product
 ) -> None:

@@ -58,6 +58,7 @@ def plan_drafts(page: Page, count: int) -> None:
     expect(page.get_by_test_id("plan")).to_contain_text("Selection frozen", timeout=steps.PLANNED_MS)
 
 
+@pytest.mark.soak
 def test_the_rest_of_a_paused_canary_gets_a_new_fix(page: Page, product: Product, keys: dict[str, set[str]]) -> None:
     steps.open_group(page, "failed: sig")
     steps.press(page, "Fix in bulk…").click()

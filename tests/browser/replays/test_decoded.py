@@ -147,6 +147,7 @@ def registered(chromium: Browser, product: Product, site: Site, schema_registry:
     context.close()
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("registered", "letter")
 def test_a_decoded_record_and_its_fix_fit_their_windows_and_stay_still(page: Page, product: Product) -> None:
     close_live_events(page)

@@ -47,6 +47,7 @@ def magnitudes(product: Product) -> None:
         wait_until(is_indexed, "The index of impossible magnitudes", INDEXED_S, 0.5)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("magnitudes")
 def test_a_replay_is_approved_paused_and_cancelled_on_a_phone(person: Person) -> None:
     asker, approver = person("asker"), person("ruth")
