@@ -24,8 +24,8 @@ from dlqadmin.audit.permissions import IsAdministrator
 from dlqadmin.people import invitations
 from dlqadmin.people.authority import IsTeamAdmin, administered_teams
 from dlqadmin.people.documents import CreatedInvitation, InvitationDocument, InvitationList, OfferDocument
-from dlqadmin.people.listing import invitation_document
 from dlqadmin.people.models import Invitation
+from dlqadmin.people.people_list import invitation_document
 from dlqadmin.people.requests import AcceptBody, InvitationBody, OfferBody
 from dlqadmin.people.views import checked, team_of
 from dlqadmin.rest.current_request import client_address

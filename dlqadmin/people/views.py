@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import SCOPES, IsAdministrator, IsViewer, IsViewerOrAdministrator
 from dlqadmin.people.authority import IsTeamAdmin
 from dlqadmin.people.documents import HolderDocument, HolderList, TeamDocument, TeamList
-from dlqadmin.people.listing import holders, team_documents, team_version, teams_in_reach
+from dlqadmin.people.people_list import holders, team_documents, team_version, teams_in_reach
 from dlqadmin.people.requests import PersonBody, RolesBody, SignInGroupBody, TeamBody
 from dlqadmin.people.role_changes import LAST_ADMINISTRATOR, Holder, change_roles, other_administrators
 from dlqadmin.rest.documents import Form
