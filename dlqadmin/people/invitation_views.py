@@ -27,10 +27,11 @@ from dlqadmin.people.documents import CreatedInvitation, InvitationDocument, Inv
 from dlqadmin.people.models import Invitation
 from dlqadmin.people.people_list import invitation_document
 from dlqadmin.people.requests import AcceptBody, InvitationBody, OfferBody
-from dlqadmin.people.views import checked, team_of
+from dlqadmin.people.views import team_of
 from dlqadmin.rest.current_request import client_address
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import checked
 from dlqadmin.rest.times import iso
 
 SHOWN = 200  # invitations, ended ones included
