@@ -3612,6 +3612,7 @@ export type components = {
         };
         /** @description A role whose holders see the field. */
         RoleBodyRequest: {
+            /** Format: int64 */
             team: number | null;
             /**
              * @description * `viewer` - Viewer
@@ -4398,7 +4399,7 @@ export type components = {
             elsewhere: number;
         };
         /**
-         * @description One measure over a long time. The range is widened to whole columns of an hour, six hours or days.
+         * @description One measure over a long time. The range is widened to whole columns: hours, six hours, days or weeks.
          *
          *         - `errors`: dead letters by column, exact.
          *         - `throughput`: consumed records by column. Without `by`, the series are what became of them.
