@@ -67,7 +67,7 @@ class SessionView(APIView):
 
 
 class SignInOptionsView(APIView):
-    """What the sign-in page offers."""
+    """The ways to sign in."""
 
     permission_classes = (AllowAny,)
 

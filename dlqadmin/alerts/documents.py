@@ -168,7 +168,7 @@ class PreviewMessage(Document):
 
 
 class AlertPreview(Document):
-    """What a rule would have done in the last seven days.
+    """The firings that a rule would have had in the last seven days.
 
     - `times`: the number of firings. `firings` are the newest 100 of them, newest first.
     - `partial`: the time limit ended the search, so older firings may be missing.

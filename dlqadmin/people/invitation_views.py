@@ -94,7 +94,7 @@ class PasswordLinkView(APIView):
 
 
 class OfferView(APIView):
-    """What an invitation offers."""
+    """The offer of an invitation."""
 
     permission_classes = (AllowAny,)
 

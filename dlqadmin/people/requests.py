@@ -52,7 +52,7 @@ class RolesBody(Form):
 
 
 class PersonBody(Form):
-    """Whether the person can sign in."""
+    """The person's permission to sign in."""
 
     active = serializers.BooleanField()
 

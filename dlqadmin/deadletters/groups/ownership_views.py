@@ -71,7 +71,7 @@ class OwnershipRulesView(APIView):
 
 
 class OwnershipPreviewView(APIView):
-    """What rules would assign."""
+    """A preview of the groups that rules would assign."""
 
     permission_classes = (IsAdministrator,)
 

@@ -113,7 +113,7 @@ class PreviewBody(Form):
 
 
 class RevealBody(Form):
-    """What to reveal, and why. `path` is a JSON path within the key or value; `header` is the name of a header."""
+    """The content to reveal, and the reason. `path` is a JSON path in the key or value, `header` a header's name."""
 
     part = serializers.ChoiceField(["key", "value", "header"])
     path = serializers.CharField(max_length=MAX_FIELD, required=False, allow_null=True, default=None)

@@ -64,7 +64,7 @@ class Jq:
             sign, text = self._ask(program, START_S)
             if sign == "-":
                 raise ProgramRefused(_place(text))
-        except BaseException:
+        except BaseException:  # also when we are told to end: the process must not stay
             self.close()
             raise
 
