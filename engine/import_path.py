@@ -27,7 +27,7 @@ def closed_path(path: list[str], working_directory: str) -> list[str]:
 def is_installed(folder: str) -> bool:
     """Return whether the directory is one of the interpreter's own, for libraries."""
     real = os.path.realpath(folder)
-    return real.endswith(("site-packages", "dist-packages")) or real == os.path.dirname(os.path.realpath(os.__file__))  # noqa: PTH120
+    return real.endswith(("site-packages", "dist-packages")) or real == os.path.dirname(os.path.realpath(os.__file__))  # noqa: PTH120, as realpath
 
 
 def _is_kept(entry: str, working_directory: str) -> bool:

@@ -61,7 +61,7 @@ class SignInProvider(Document):
 
 
 class SignInOptions(Document):
-    """What the sign-in page offers. Without `local` only superusers sign in with a password."""
+    """The ways to sign in. Without `local` only superusers sign in with a password."""
 
     providers: list[SignInProvider]
     local: bool
@@ -69,7 +69,7 @@ class SignInOptions(Document):
 
 
 class TwoFactorState(Document):
-    """Whether the account has two-factor sign-in, and the number of unused recovery codes."""
+    """The state of the account's two-factor sign-in, and the number of unused recovery codes."""
 
     enabled: bool
     recovery_codes_left: int

@@ -1,4 +1,4 @@
-"""When people were last active, from their sign-ins, sessions and API tokens."""
+"""The time of each person's last activity, from their sign-ins, sessions and API tokens."""
 
 from __future__ import annotations
 

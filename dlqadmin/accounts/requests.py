@@ -7,8 +7,7 @@ from rest_framework import serializers
 
 from dlqadmin.audit.permissions import SCOPES
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import BoundedListField, IdField
 
 
 class SignInBody(Form):
@@ -51,7 +50,7 @@ class TokenBody(Form):
     name = serializers.CharField(max_length=100)
     scopes = BoundedListField(child=serializers.ChoiceField(choices=list(SCOPES)), allow_empty=False, max_length=20)
     days = serializers.IntegerField(min_value=1, required=False)
-    team = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False, allow_null=True, default=None)
+    team = IdField(required=False, allow_null=True, default=None)
 
     def validate_days(self, days: int) -> int:
         """Limit the lifetime of tokens."""

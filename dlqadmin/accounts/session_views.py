@@ -29,6 +29,7 @@ from dlqadmin.audit.permissions import (
     role_of,
 )
 from dlqadmin.broker.availability import describe_cluster
+from dlqadmin.rest.requests import checked
 from dlqadmin.teams.models import Team, TeamRoleName
 from dlqadmin.teams.reach import held_roles
 
@@ -51,9 +52,7 @@ class SessionView(APIView):
         An account with two-factor sign-in needs a code. Without one the response is 401 with the problem's code
         `code_required`; then send name, password and code.
         """
-        form = SignInBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        user = authenticate(request, **form.validated_data)
+        user = authenticate(request, **checked(SignInBody, request))
         if user is None:
             raise AuthenticationFailed("The name or the password is wrong.")
         with transaction.atomic():  # with its audit entry
@@ -68,7 +67,7 @@ class SessionView(APIView):
 
 
 class SignInOptionsView(APIView):
-    """What the sign-in page offers."""
+    """The ways to sign in."""
 
     permission_classes = (AllowAny,)
 

@@ -20,6 +20,7 @@ from dlqadmin.accounts.views import NO_STORE, IsSession
 from dlqadmin.audit import sign_in_limits
 from dlqadmin.rest.current_request import client_address
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.rest.requests import checked
 
 WRONG_CODE = "The code is wrong, or was used already."
 
@@ -37,7 +38,7 @@ class TwoFactorView(APIView):
     @extend_schema(operation_id="two_factor_begin", request=CurrentPasswordBody, responses=TwoFactorSecret)
     def post(self, request: Request) -> Response:
         """Return a new secret for an authenticator app. A code of the app must confirm it."""
-        body = _valid(CurrentPasswordBody(data=request.data))
+        body = checked(CurrentPasswordBody, request)
         user = passwords.check_current(request, body["password"], field="password")
         if two_factor.is_enabled(user):
             raise StateConflict("Two-factor sign-in is on already. Switch it off first.")
@@ -53,7 +54,7 @@ class TwoFactorConfirmView(APIView):
     @extend_schema(operation_id="two_factor_confirm", request=CodeBody, responses=RecoveryCodes)
     def post(self, request: Request) -> Response:
         """Switch two-factor sign-in on. Only this response contains the recovery codes. Other sessions end."""
-        body = _valid(CodeBody(data=request.data))
+        body = checked(CodeBody, request)
         user: Any = request.user
         sign_in_limits.take(user.get_username(), client_address(request))
         codes = two_factor.confirm(user, body["code"], time.time())
@@ -72,19 +73,13 @@ class TwoFactorOffView(APIView):
     @extend_schema(operation_id="two_factor_off", request=PasswordAndCodeBody, responses=TwoFactorState)
     def post(self, request: Request) -> Response:
         """Switch two-factor sign-in off. It needs the password and a code."""
-        body = _valid(PasswordAndCodeBody(data=request.data))
+        body = checked(PasswordAndCodeBody, request)
         try:  # both in one call: a right password alone must not clear the count of tries
             user = passwords.check_current(request, body["password"], field="password", code=body["code"])
         except AdmissionRefused as refusal:
             raise ValidationError({"code": [str(refusal.detail)]}) from refusal
         two_factor.switch_off(user)
         return Response(_state(user))
-
-
-def _valid(form: Any) -> dict[str, Any]:
-    form.is_valid(raise_exception=True)
-    body: dict[str, Any] = form.validated_data
-    return body
 
 
 def _state(user: Any) -> TwoFactorState:

@@ -21,6 +21,7 @@ from dlqadmin.accounts.requests import PasswordBody, TokenBody
 from dlqadmin.audit.permissions import is_administrator
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import checked
 
 SHOWN = 200  # tokens, ended ones included
 NO_STORE = {"Cache-Control": "no-store"}
@@ -46,9 +47,8 @@ class PasswordView(APIView):
     @extend_schema(operation_id="account_password", request=PasswordBody, responses={204: None})
     def post(self, request: Request) -> Response:
         """Change the password. This session continues; other sessions and all API tokens end."""
-        body = PasswordBody(data=request.data)
-        body.is_valid(raise_exception=True)
-        passwords.change(request, body.validated_data["current"], body.validated_data["new"])
+        body = checked(PasswordBody, request)
+        passwords.change(request, body["current"], body["new"])
         return Response(status=204)
 
 
@@ -82,9 +82,7 @@ class TokenList(APIView):
     @extend_schema(operation_id="tokens_create", request=TokenBody, responses={201: CreatedToken})
     def post(self, request: Request) -> Response:
         """Create a token with some of the user's own rights. Only this response contains its secret."""
-        form = TokenBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        body, now = form.validated_data, timezone.now()
+        body, now = checked(TokenBody, request), timezone.now()
         owner: Any = request.user
         days = body.get("days", min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS))
         token, secret = tokens.create(owner, owner, body["name"], body["scopes"], days, now, body["team"])

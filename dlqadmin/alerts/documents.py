@@ -15,7 +15,7 @@ from dlqadmin.alerts.templates import TEMPLATES
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search.histogram import MS
-from dlqadmin.notifications.deliveries import one_line
+from dlqadmin.notifications.deliveries import subject_line
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso, iso_or_none
 from dlqadmin.teams.models import Team
@@ -168,7 +168,7 @@ class PreviewMessage(Document):
 
 
 class AlertPreview(Document):
-    """What a rule would have done in the last seven days.
+    """The firings that a rule would have had in the last seven days.
 
     - `times`: the number of firings. `firings` are the newest 100 of them, newest first.
     - `partial`: the time limit ended the search, so older firings may be missing.
@@ -329,7 +329,7 @@ def templates_document(teams: Iterable[Team], *, everything: bool) -> AlertTempl
 
 def _message(rule: AlertRule, row: PastFiring) -> PreviewMessage:
     message = firing_message(past_firing(rule, row), "opened")
-    return PreviewMessage(subject=one_line(message.subject), body=message.body)
+    return PreviewMessage(subject=subject_line(message.subject), body=message.body)
 
 
 def _shown_title(kind: str, title: str) -> str:

@@ -32,14 +32,14 @@ Found = dict[int, Mapping[Subject, SubjectMatch]]  # by rule; a rule that was no
 
 
 class Pass(NamedTuple):
-    """What an evaluation did: whether it was the one to store, and the number of messages."""
+    """The result of an evaluation: whether it stored its changes, and the number of messages."""
 
     stored: bool = True
     sent: int = 0
 
 
 class EvaluationStamp(NamedTuple):
-    """What changes when dead letters are indexed, or when a rule is made, changed or deleted."""
+    """A stamp that differs after dead letters are indexed, and after a rule is made, changed or deleted."""
 
     data: DataStamp
     rules: object

@@ -85,7 +85,7 @@ class AlertFacts(msgspec.Struct, frozen=True):
 
 
 class FactNeeds(NamedTuple):
-    """What the rules in use need: names of facts, intervals (s), hours before an expiry, teams, and groups."""
+    """The needs of the rules in use: names of facts, intervals (s), hours before an expiry, teams, and groups."""
 
     names: frozenset[str]
     intervals: frozenset[int] = frozenset()
@@ -225,7 +225,7 @@ def hour_counts(now: datetime) -> dict[SourceCell, tuple[int, int]]:
 
 
 class DataStamp(NamedTuple):
-    """What changes when dead letters are indexed. Two equal stamps: nothing was indexed between them."""
+    """A stamp that differs after dead letters are indexed. Two are equal if nothing was indexed between them."""
 
     letter: int | None
     source: int | None

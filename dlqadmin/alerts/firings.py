@@ -14,7 +14,7 @@ from dlqadmin.alerts.models import AlertFiring, FiringState
 from dlqadmin.alerts.notices import told_title
 from dlqadmin.alerts.rules import require_end
 from dlqadmin.audit.entries import record
-from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
+from dlqadmin.rest.pagination import MAX_ID, newest_page, parse_id, parse_limit
 from dlqadmin.rest.problems import ParameterError, StateConflict
 from dlqadmin.rest.times import iso
 
@@ -54,22 +54,14 @@ def find(pk: int) -> AlertFiring:
 
 def page(params: QueryDict) -> tuple[list[AlertFiring], str | None]:
     """Return a page of firings, newest first, and the cursor of the next one. Raises ParameterError."""
-    rows = _filtered(params)
-    limit = parse_limit(params.get("limit"), default=50)
-    if cursor := decode_cursor(params.get("cursor"), int):
-        rows = rows.filter(pk__lt=cursor[0])
-    found = list(rows.order_by("-pk")[: limit + 1])
-    following = encode_cursor([found[limit - 1].pk]) if len(found) > limit else None
-    return found[:limit], following
+    return newest_page(_filtered(params), params.get("cursor"), parse_limit(params.get("limit"), default=50))
 
 
 def _filtered(params: QueryDict) -> QuerySet[AlertFiring]:
     rows = AlertFiring.objects.all()
     for name, column in (("rule", "rule_id"), ("team", "team_id")):
         if text := params.get(name):
-            if not (text.isascii() and text.isdigit() and int(text[:20]) <= MAX_ID):
-                raise ParameterError(name, "must be a whole number")
-            rows = rows.filter(**{column: int(text)})
+            rows = rows.filter(**{column: parse_id(name, text)})
     if state := params.get("state"):
         if state not in FiringState.values:
             raise ParameterError("state", f"must be one of {', '.join(FiringState.values)}")

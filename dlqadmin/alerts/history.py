@@ -27,7 +27,7 @@ Buckets = dict[datetime, Counter[SourceCell]]
 
 
 class AlertHistory:
-    """What the request may reach of a past time, for one rule.
+    """The dead letters of a past time that the request may reach, for one rule.
 
     Windows of at most an hour are counted in buckets of five minutes, longer ones in whole hours. `is_partial` if the
     time budget ended before everything was read; then the oldest hours are missing.

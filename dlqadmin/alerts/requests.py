@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from dlqadmin.alerts.conditions import CONDITIONS, INTERVALS_S
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.rest.fields import BoundedListField, IdField
 
 MOST_CONDITIONS, MOST_TELLS = 10, 10
 LONGEST_S = 7 * 86_400
@@ -47,7 +47,7 @@ class ConditionBody(Form):
 class TellBody(Form):
     """A channel. `held`: messages of quiet hours arrive as one digest at their end."""
 
-    channel = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    channel = IdField()
     held = serializers.BooleanField(default=False)
 
 
@@ -70,7 +70,7 @@ class EscalateBody(Form):
     """The channel that is told once if nobody acknowledges in time."""
 
     after_s = serializers.IntegerField(min_value=60, max_value=86_400)
-    channel = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    channel = IdField()
 
 
 class RuleBody(Form):
@@ -81,7 +81,7 @@ class RuleBody(Form):
     """
 
     name = serializers.CharField(max_length=100)
-    team = serializers.IntegerField(min_value=1, max_value=2**63 - 1, allow_null=True, default=None)
+    team = IdField(allow_null=True, default=None)
     match_all = serializers.BooleanField(default=False)
     conditions = BoundedListField(child=ConditionBody(), max_length=MOST_CONDITIONS, min_length=1)
     query = serializers.CharField(max_length=2000, allow_blank=True, default="")

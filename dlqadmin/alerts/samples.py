@@ -12,6 +12,7 @@ from dlqadmin.deadletters.payloads import HIDDEN, PayloadReader
 from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications.models import Channel
+from dlqadmin.rest.text import shortened
 from dlqadmin.teams.reach import EVERYTHING, of_teams, reaching
 
 MOST = 3  # records in a message
@@ -57,4 +58,4 @@ def _text(data: bytes) -> str:
     except UnicodeDecodeError:
         return f"{len(data)} bytes that are not text"
     text = " ".join(words)
-    return text if len(text) <= CHARACTERS else f"{text[: CHARACTERS - 1]}…"
+    return shortened(text, CHARACTERS)

@@ -27,7 +27,7 @@ Active = TypeVar("Active", bound=ActiveFiring)
 
 
 class Transitions(NamedTuple):
-    """What changes for one rule. A subject whose event is another one is in `ended` and in `opened`."""
+    """The changes of one rule's subjects. A subject whose event is another one is in `ended` and in `opened`."""
 
     opened: list[SubjectMatch]
     lasting: list[tuple[Subject, SubjectMatch | None]]

@@ -26,8 +26,8 @@ from dlqadmin.alerts.models import AlertRule, FiringState
 from dlqadmin.alerts.preview import preview
 from dlqadmin.alerts.requests import RuleBody, UntilBody
 from dlqadmin.audit.permissions import OPERATE, IsViewerOrOperator, reach_of, requires
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
+from dlqadmin.rest.requests import actor, checked
 
 ALERT_FILTERS = [
     OpenApiParameter("state", str, enum=FiringState.values),

@@ -40,7 +40,7 @@ class EntryFilter(msgspec.Struct, frozen=True):
 
     @property
     def is_checked_by_entry(self) -> bool:
-        """Whether a query alone cannot answer the filter, so that `matches` must be called too."""
+        """Return whether a query alone cannot answer the filter, so that `matches` must be called too."""
         return bool(self.outcome or self.text)
 
     def query(self) -> QuerySet[AuditEntry]:

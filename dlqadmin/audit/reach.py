@@ -1,4 +1,4 @@
-"""Which entries of the audit trail the present request may reach."""
+"""The entries of the audit trail that the present request may reach."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from dlqadmin.audit.models import READ, AuditEntry
+from dlqadmin.rest.text import shortened
 
 Outcome = Literal["done", "failed", "refused", "unknown"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -206,7 +207,7 @@ def _facts(entry: AuditEntry, detail: Detail) -> str:
         said = detail.get("said") or detail.get("text") or detail.get("what") or ""
         reason = reason_of(detail)
         facts = str(said).removesuffix(f": {reason}") if reason else str(said)
-    return facts if len(facts) <= MAX_FACTS else f"{facts[: MAX_FACTS - 1]}…"
+    return shortened(facts, MAX_FACTS)
 
 
 def _options_text(detail: Detail) -> str:

@@ -32,11 +32,11 @@ def from_kafka(message: Message) -> RawRecord:
 
 def _headers(rows: object) -> Headers:
     pairs = rows.items() if isinstance(rows, dict) else rows
-    return tuple((str(name), _bytes(value)) for name, value in pairs)  # type: ignore[attr-defined]
+    return tuple((str(name), _bytes(value)) for name, value in pairs)  # type: ignore[attr-defined]  # the client's stubs say object
 
 
 def _bytes(value: object) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value  # type: ignore[return-value]
+    return value.encode() if isinstance(value, str) else value  # type: ignore[return-value]  # bytes or None otherwise
 
 
 def _number(value: int | None) -> int:

@@ -14,6 +14,7 @@ from dlqadmin.broker import clusters
 from dlqadmin.clusters import connection_tests, descriptions, topic_rules
 from dlqadmin.clusters.documents import ClusterList, ConnectionTestAnswer, IndexProgress
 from dlqadmin.clusters.requests import TopicRuleBody
+from dlqadmin.rest.requests import checked
 
 
 class ClustersView(APIView):
@@ -55,8 +56,6 @@ class TopicRuleView(APIView):
         The indexer follows within seconds. Indexed records stay. A topic that is indexed again continues where it
         stopped.
         """
-        form = TopicRuleBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        body = form.validated_data
+        body = checked(TopicRuleBody, request)
         topic_rules.change(request.user, topic, body["rule"], body["reason"])
         return Response(descriptions.index(timezone.now()))

@@ -25,6 +25,7 @@ from dlqadmin.connectors.documents import ConnectorConfiguration
 from dlqadmin.connectors.secret_addresses import CLASS, moving_options
 from dlqadmin.connectors.secret_options import masked, secret_options, without_values
 from dlqadmin.rest.problems import StateConflict, UpstreamUnavailable
+from dlqadmin.rest.text import shortened
 from engine.config.masking import MASK, masked_options, unmask
 
 MAX_AUDITED_OPTIONS, MAX_AUDITED_VALUE = 200, 300
@@ -248,7 +249,7 @@ def _digest(masked: Config) -> str:
 
 
 def _cut(value: str | None) -> str | None:
-    return value if value is None or len(value) <= MAX_AUDITED_VALUE else f"{value[: MAX_AUDITED_VALUE - 1]}…"
+    return None if value is None else shortened(value, MAX_AUDITED_VALUE)
 
 
 def _change_text(before: str | None, after: str | None) -> str:

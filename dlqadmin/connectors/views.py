@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
@@ -33,8 +33,8 @@ from dlqadmin.connectors.requests import (
     RestartBody,
     ValidationBody,
 )
-from dlqadmin.rest.documents import Form
 from dlqadmin.rest.problems import ParameterError, StateConflict, UpstreamUnavailable
+from dlqadmin.rest.requests import checked
 
 _OF_CONNECTOR = OpenApiParameter(
     "cluster", OpenApiTypes.STR, description="The Connect cluster. Required if several have a connector of this name."
@@ -65,7 +65,7 @@ class ConnectorsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Create a connector. An existing one is never changed: the response is 409."""
-        body = _checked(NewConnectorBody, request)
+        body = checked(NewConnectorBody, request)
         with _refusals():
             made = configurations.create(request.user, _cluster(request), body["name"], body["config"], body["reason"])
         return Response(made, status=201)
@@ -97,7 +97,7 @@ class ConfigValidationView(APIView):
 
         Unchanged masked values are checked when the configuration is written.
         """
-        body = _checked(ValidationBody, request)
+        body = checked(ValidationBody, request)
         with _refusals():
             connector = body.get("connector")
             cluster = _cluster(request, connector) if connector else _cluster(request)
@@ -128,7 +128,7 @@ class ConnectorConfigView(APIView):
 
         Otherwise the response is 409, and its errors say which options differ.
         """
-        body = _checked(ConfigBody, request)
+        body = checked(ConfigBody, request)
         with _refusals():
             cluster = _cluster(request, name)
             return Response(
@@ -149,7 +149,7 @@ class ConnectorDeletionView(APIView):
     )
     def post(self, request: Request, name: str) -> Response:
         """Delete a connector. Its committed offsets stay: a new connector with this name continues there."""
-        body, cluster = _checked(DeletionBody, request), _cluster(request, name)
+        body, cluster = checked(DeletionBody, request), _cluster(request, name)
         with _refusals():
             configurations.delete(request.user, cluster, name, body["reason"])
         return _accepted(cluster, name, "delete")
@@ -179,7 +179,7 @@ class ControlView(APIView):
     def post(self, request: Request, name: str) -> Response:
         """Ask the connector's cluster for the action; the state changes within seconds."""
         form = RestartBody if self.action == "restart" else ControlBody
-        body, cluster = _checked(form, request), _cluster(request, name)
+        body, cluster = checked(form, request), _cluster(request, name)
         with _refusals():
             controls.control(
                 request.user,
@@ -217,7 +217,7 @@ class TaskRestartView(APIView):
     )
     def post(self, request: Request, name: str, task: int) -> Response:
         """Restart one task; its tolerance counters start at zero."""
-        body, cluster = _checked(ControlBody, request), _cluster(request, name)
+        body, cluster = checked(ControlBody, request), _cluster(request, name)
         with _refusals():
             controls.restart_task(request.user, cluster, name, task, str(body.get("reason", "")))
         return _accepted(cluster, name, "restart", task)
@@ -245,12 +245,6 @@ def _cluster(request: Request, connector: str | None = None) -> ConnectCluster:
 
 def _accepted(cluster: ConnectCluster, name: str, action: str, task: int | None = None) -> Response:
     return Response(ControlAnswer(cluster=cluster.name, connector=name, task=task, action=action), status=202)
-
-
-def _checked(form: type[Form], request: Request) -> dict[str, Any]:
-    body = form(data=request.data)
-    body.is_valid(raise_exception=True)
-    return cast("dict[str, Any]", body.validated_data)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.payloads import RecordReader, header, payload, release
 from dlqadmin.dialects.documents import FactShare, FoundFact, ProposalDocument, TriedLetter, TryOut, UnreadReason
 from dlqadmin.dialects.mapping_documents import LABELS, source_document
+from dlqadmin.rest.text import shortened
 from dlqadmin.rest.times import iso
 from dlqadmin.topics.record_pages import PageRequest, read_page
 from engine import dialects
@@ -116,4 +117,4 @@ def _shown(fact: Fact, value: str | int | bytes | None) -> str:
     if fact in TIMES and isinstance(value, int) and (at := moment(value)):
         return iso(at)
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return text[:MAX_TEXT] + ("…" if len(text) > MAX_TEXT else "")
+    return shortened(text, MAX_TEXT)

@@ -40,9 +40,9 @@ from dlqadmin.dialects.requests import (
     mapping_of,
 )
 from dlqadmin.dialects.try_outs import try_out
-from dlqadmin.rest.documents import Form
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import UpstreamUnavailable
+from dlqadmin.rest.requests import checked
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.reach import current_reach
 from dlqadmin.topics.readable_topics import refusal
@@ -72,7 +72,7 @@ class MappingTryView(APIView):
 
         Facts that the mapping lacks come with proposals. Nothing is stored.
         """
-        body = _checked(TryBody, request)
+        body = checked(TryBody, request)
         mapping = _mapping(body["mapping"])
         topic = body["topic"]
         reader = topic_reader(topic, reader_of(request.user))
@@ -109,7 +109,7 @@ class MappingView(APIView):
 
         Letters that are indexed already keep their facts, except in the topics of `reread`.
         """
-        body = _checked(SaveBody, request)
+        body = checked(SaveBody, request)
         mapping = _mapping(body["mapping"])
         if mapping.name != name:
             raise ValidationError({"mapping": [f"name: the address names {name}"]})
@@ -121,7 +121,7 @@ class MappingView(APIView):
     @extend_schema(operation_id="mappings_retire", request=MappingReasonBody, responses=DialectList)
     def delete(self, request: Request, name: str) -> Response:
         """Stop using a mapping. Its versions stay. Letters that are indexed already keep their facts."""
-        mappings.retire(request.user, name, _checked(MappingReasonBody, request)["reason"])
+        mappings.retire(request.user, name, checked(MappingReasonBody, request)["reason"])
         return Response(_dialects())
 
 
@@ -159,7 +159,7 @@ class YamlView(APIView):
     @extend_schema(operation_id="mappings_read_yaml", request=YamlBody, responses=ReadYaml)
     def post(self, request: Request) -> Response:
         """Read a mapping from YAML, without saving it."""
-        text = _checked(YamlBody, request)["yaml"]
+        text = checked(YamlBody, request)["yaml"]
         try:
             mapping = from_yaml(text)
         except (msgspec.MsgspecError, RecursionError) as error:
@@ -179,7 +179,7 @@ class RereadsView(APIView):
 
         Letters that a replay, an outcome or a draft refers to stay as they are.
         """
-        body = _checked(RereadBody, request)
+        body = checked(RereadBody, request)
         mappings.reread(request.user, body["topic"], body["reason"])
         return Response(_dialects())
 
@@ -211,9 +211,3 @@ def _mapping(body: dict[str, Any]) -> Mapping:
         return mapping_of(body)
     except msgspec.ValidationError as error:
         raise ValidationError({"mapping": [str(error)]}) from None
-
-
-def _checked(kind: type[Form], request: Request) -> dict[str, Any]:
-    form = kind(data=request.data)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)

@@ -48,7 +48,7 @@ NOTES = (
 
 
 class ErasurePreview(Document):
-    """What an erasure would erase now.
+    """A preview of an erasure.
 
     - `count`: dead letters to erase. `erased_before`: those of the choice that were erased before.
     - `running_replays`: replays that have not ended and have some of the records. An erasure is refused until they end.
@@ -154,7 +154,7 @@ class RemainsDocument(Document):
 
 
 class ErasureReceipt(Document):
-    """Who erased what, when and why, what was not erased, and what Kafka may still have.
+    """The record of an erasure: its author, time and reason, what was not erased, and what Kafka may still have.
 
     `records_digest` is the SHA-256 of the dead letters' ids, ascending, each as eight big-endian bytes.
     """

@@ -1,4 +1,4 @@
-"""What Kafka still has of erased records: dead letters, their origins, and the records that replays sent."""
+"""The remains of erased records in Kafka: dead letters, their origins, and the records that replays sent."""
 
 from __future__ import annotations
 

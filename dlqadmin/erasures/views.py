@@ -32,10 +32,10 @@ from dlqadmin.erasures.models import Erasure, ErasureState
 from dlqadmin.erasures.previews import preview
 from dlqadmin.erasures.requests import ErasedBody, ErasureBody
 from dlqadmin.erasures.tasks import enqueue_erasure, run_now
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
-from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
+from dlqadmin.rest.pagination import MAX_ID, newest_page, parse_limit
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.rest.requests import actor, checked
 
 INLINE = 500  # records that are erased while the request waits
 
@@ -61,12 +61,7 @@ class ErasureList(APIView):
         """Return erasures, newest first."""
         params = request.query_params
         limit = parse_limit(params.get("limit"), default=50)
-        rows = Erasure.objects.defer("ids").order_by("-pk")
-        if after := decode_cursor(params.get("cursor"), int):
-            rows = rows.filter(pk__lt=after[0])
-        found = list(rows[: limit + 1])
-        shown = found[:limit]
-        following = encode_cursor([shown[-1].pk]) if len(found) > limit else None
+        shown, following = newest_page(Erasure.objects.defer("ids"), params.get("cursor"), limit)
         return Response(ErasurePage(results=[erasure_document(row) for row in shown], next=following))
 
     @extend_schema(

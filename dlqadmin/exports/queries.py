@@ -13,7 +13,7 @@ from dlqadmin.deadletters.models.reach import of_source
 from dlqadmin.deadletters.search.filter_groups import FilterGroup
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.exports.models import Export
-from dlqadmin.rest.pagination import decode_cursor, encode_cursor
+from dlqadmin.rest.pagination import newest_page
 from dlqadmin.teams.reach import current_reach
 
 OF_SOURCES = ("topic", "connector")  # filters, named as the columns of FingerprintSource
@@ -21,12 +21,7 @@ OF_SOURCES = ("topic", "connector")  # filters, named as the columns of Fingerpr
 
 def page(cursor: str | None, limit: int) -> tuple[list[Export], str | None]:
     """Return exports, newest first, and the cursor of the next page. Raises ParameterError."""
-    rows = Export.objects.select_related("created_by").order_by("-pk")
-    if after := decode_cursor(cursor, int):
-        rows = rows.filter(pk__lt=after[0])
-    found = list(rows[: limit + 1])
-    shown = found[:limit]
-    return shown, encode_cursor([shown[-1].pk]) if len(found) > limit else None
+    return newest_page(Export.objects.select_related("created_by"), cursor, limit)
 
 
 def may_exceed_reach(export: Export) -> bool:

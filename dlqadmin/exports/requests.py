@@ -15,7 +15,7 @@ from dlqadmin.deadletters.search.filters import Filters, apply, freeze_groups, p
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.exports.formats import FORMATS, FileFormat
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.pagination import MAX_ID, parse_limit
+from dlqadmin.rest.pagination import parse_id, parse_limit
 from dlqadmin.rest.problems import ParameterError, StateConflict
 
 MAX_STREAMED = 1_000_000
@@ -77,7 +77,7 @@ def parse_stream(params: QueryDict, reader: PayloadReader) -> StreamRequest:
     return StreamRequest(
         asked=_verify_token(token) if token else ask(params, reader),
         format=parse_format(params.get("format") or "ndjson"),
-        after=_parse_id("after", after) if after else 0,
+        after=parse_id("after", after) if after else 0,
         limit=parse_limit(limit, maximum=MAX_STREAMED) if limit else None,
     )
 
@@ -128,9 +128,3 @@ def _verify_token(token: str) -> ExportRequest:
         return msgspec.convert(signing.loads(token, salt=SALT), ExportRequest)
     except (signing.BadSignature, msgspec.ValidationError):
         raise ParameterError("resume", "is not a resume token of this server") from None
-
-
-def _parse_id(parameter: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_ID):
-        raise ParameterError(parameter, "must be the id of a record")
-    return int(text)

@@ -45,6 +45,7 @@ from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.rest.requests import actor, checked
 
 FILE = {
     (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One JSON document per line."),
@@ -121,10 +122,9 @@ class ExportList(APIView):
         asked_once = once(request)
         if known := made_by(Export, asked_once):
             return Response(export_document(known, reader_of(request.user)))
-        form = ExportBody(data=request.data)
-        form.is_valid(raise_exception=True)
+        body = checked(ExportBody, request)
         try:
-            made = _create(form.validated_data, _actor(request), asked_once)
+            made = _create(body, actor(request), asked_once)
         except IntegrityError:
             if known := made_by(Export, asked_once):  # the same request arrived twice concurrently
                 return Response(export_document(known, reader_of(request.user)))
@@ -145,7 +145,7 @@ class ExportRecord(APIView):
     @extend_schema(operation_id="exports_destroy", responses=ExportDocument)
     def delete(self, request: Request, pk: int) -> Response:
         """Delete the export's file now and keep its metadata."""
-        export_jobs.delete(find(pk), _actor(request), timezone.now())
+        export_jobs.delete(find(pk), actor(request), timezone.now())
         return Response(export_document(find(pk), reader_of(request.user)))
 
 
@@ -157,7 +157,7 @@ class ExportCancel(APIView):
     @extend_schema(operation_id="exports_cancel", request=None, responses=ExportDocument)
     def post(self, request: Request, pk: int) -> Response:
         """Stop writing the export."""
-        export_jobs.cancel(find(pk), _actor(request), timezone.now())
+        export_jobs.cancel(find(pk), actor(request), timezone.now())
         return Response(export_document(find(pk), reader_of(request.user)))
 
 
@@ -228,12 +228,6 @@ def _create(body: dict[str, Any], actor: User, asked_once: RequestKey) -> Export
     return export_jobs.create(
         requests.ask(params, reader_of(actor)), FORMATS[body["format"]], query, actor, asked_once, timezone.now()
     )
-
-
-def _actor(request: Request) -> User:
-    """Return the user. Permission checks have already rejected anonymous requests."""
-    assert isinstance(request.user, User)
-    return request.user
 
 
 def _range(request: Request, export: Export) -> str | None:

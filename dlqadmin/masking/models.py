@@ -7,7 +7,7 @@ from django.db import models
 
 
 class MaskedField(models.TextChoices):
-    """How a rule names what it masks.
+    """The way in which a rule names the content to mask.
 
     - JSON_PATH: members of the value, such as `$.contact.phone`; of the key with the prefix `key.`.
     - HEADER: the exact name of a header.
@@ -20,7 +20,7 @@ class MaskedField(models.TextChoices):
 
 
 class MaskedShape(models.TextChoices):
-    """What is shown instead: `***0142`, a keyed hash such as `sha256:4be1…07c2`, or `***`."""
+    """The text that is shown instead: `***0142`, a keyed hash such as `sha256:4be1…07c2`, or `***`."""
 
     LAST_FOUR = "last four"
     HASH = "hash"

@@ -153,7 +153,7 @@ class ErrorsOverTime(Document):
 
 
 class Trends(Document):
-    """One measure over a long time. The range is widened to whole columns of an hour, six hours or days.
+    """One measure over a long time. The range is widened to whole columns: hours, six hours, days or weeks.
 
     - `errors`: dead letters by column, exact.
     - `throughput`: consumed records by column. Without `by`, the series are what became of them.

@@ -22,7 +22,7 @@ from dlqadmin.notifications import tasks
 from dlqadmin.notifications.messages import MAX_BODY, MAX_FACTS, MAX_LINK, MAX_SUBJECT, ChannelMessage
 from dlqadmin.notifications.models import Channel, ChannelDelivery, DeliveryState, UsedKey
 from dlqadmin.rest.problems import StateConflict
-from dlqadmin.rest.text import storable
+from dlqadmin.rest.text import one_line, shortened, storable
 
 TRIED_FOR = timedelta(hours=24)
 ENDED_BADLY = (DeliveryState.FAILED, DeliveryState.GIVEN_UP)
@@ -90,10 +90,9 @@ def end_queued(channel: Channel) -> None:
     queued.update(state=DeliveryState.GIVEN_UP, result="The channel was deleted.", not_before=timezone.now())
 
 
-def one_line(text: str) -> str:
+def subject_line(text: str) -> str:
     """Return a subject: one line, cut to its limit."""
-    line = " ".join("".join(one if one.isprintable() else " " for one in str(storable(text))).split())
-    return line if len(line) <= MAX_SUBJECT else f"{line[: MAX_SUBJECT - 1]}…"
+    return shortened(one_line(str(storable(text))), MAX_SUBJECT)
 
 
 def _delivery(channel: Channel, message: ChannelMessage, dedupe: str, source: str) -> ChannelDelivery:
@@ -103,7 +102,7 @@ def _delivery(channel: Channel, message: ChannelMessage, dedupe: str, source: st
         channel_name=channel.name,
         dedupe=dedupe,
         event=message.event,
-        subject=one_line(message.subject),
+        subject=subject_line(message.subject),
         body=storable(message.body)[:MAX_BODY],
         facts=_bounded(storable(dict(message.facts))),
         link=message.link[:MAX_LINK],

@@ -11,7 +11,7 @@ from dlqadmin.teams.models import Team
 
 
 class ChannelKind(models.TextChoices):
-    """How a channel sends."""
+    """The service by which a channel sends."""
 
     WEBHOOK = "webhook"
     EMAIL = "email"

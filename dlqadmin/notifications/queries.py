@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from dlqadmin.notifications.models import Channel, ChannelDelivery, DeliveryState
-from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
+from dlqadmin.rest.pagination import newest_page, parse_id, parse_limit
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.teams.reach import current_reach
 
@@ -30,18 +30,13 @@ def page(params: Mapping[str, str]) -> tuple[list[ChannelDelivery], str | None]:
     """Return one page of deliveries, newest first, and the cursor of the next. Raises ParameterError."""
     limit = parse_limit(params.get("limit"), default=50)
     rows = visible(ChannelDelivery.objects.filter(**_filters(params)))
-    if position := decode_cursor(params.get("cursor"), int):
-        rows = rows.filter(pk__lt=position[0])
-    found = list(rows.defer("body", "facts").order_by("-pk")[: limit + 1])
-    return found[:limit], encode_cursor([found[limit - 1].pk]) if len(found) > limit else None
+    return newest_page(rows.defer("body", "facts"), params.get("cursor"), limit)
 
 
 def _filters(params: Mapping[str, str]) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if channel := params.get("channel"):
-        if not (channel.isascii() and channel.isdigit() and len(channel) <= 19 and int(channel) <= MAX_ID):
-            raise ParameterError("channel", "must be the id of a channel")
-        filters["channel"] = int(channel)
+        filters["channel"] = parse_id("channel", channel)
     if state := params.get("state"):
         if state not in DeliveryState.values:
             raise ParameterError("state", f"must be one of {', '.join(DeliveryState.values)}")

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dlqadmin.rest.text import one_line, shortened
+
 MAX_QUOTED = 200  # characters of a receiver's answer
 MIN_SECRET = 4  # characters; shorter parts of a target are words such as "v1"
 RETRIED = (408, 425, 429)
@@ -48,10 +50,10 @@ def of_status(status: int, text: str, pause_s: float = 0.0) -> SendResult:
 
 def quoted(answer: str, secrets: Iterable[str]) -> str:
     """Return the beginning of a receiver's answer: one printable line, without the secrets that it may repeat."""
-    text = " ".join("".join(one if one.isprintable() else " " for one in answer).split())
+    text = one_line(answer)
     for secret in sorted(filter(lambda one: len(one) >= MIN_SECRET, secrets), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…"
+    return shortened(text, MAX_QUOTED)
 
 
 def parts_of(url: str) -> list[str]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-from django.contrib.auth.models import User
 from django.db import IntegrityError
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -27,9 +24,9 @@ from dlqadmin.notifications.documents import (
 from dlqadmin.notifications.models import Channel, ChannelDelivery, DeliveryState
 from dlqadmin.notifications.requests import ChannelBody, ChannelReplacement
 from dlqadmin.notifications.sealed_text import keyed_digest
-from dlqadmin.rest.documents import Form
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import actor, checked
 
 DELIVERY_FILTERS = [
     OpenApiParameter("channel", int, description="The id of a channel."),
@@ -64,9 +61,9 @@ class ChannelsView(APIView):
         asked_once = _request_key(request)
         if known := made_by(Channel, asked_once):
             return Response(ChannelWithSecret(channel=channel_document(known), secret=None))
-        body = _checked(ChannelBody, request)
+        body = checked(ChannelBody, request)
         try:
-            made, secret = channels.create(**body, actor=_actor(request), once=asked_once)
+            made, secret = channels.create(**body, actor=actor(request), once=asked_once)
         except IntegrityError:
             if known := made_by(Channel, asked_once):  # the same request arrived twice concurrently
                 return Response(ChannelWithSecret(channel=channel_document(known), secret=None))
@@ -82,14 +79,14 @@ class ChannelView(APIView):
     @extend_schema(operation_id="channels_replace", request=ChannelReplacement, responses=ChannelWithSecret)
     def put(self, request: Request, pk: int) -> Response:
         """Change a channel. Without `target` the former one stays."""
-        body = _checked(ChannelReplacement, request)
-        changed, secret = channels.replace(_channel(pk), **body, actor=_actor(request))
+        body = checked(ChannelReplacement, request)
+        changed, secret = channels.replace(_channel(pk), **body, actor=actor(request))
         return Response(ChannelWithSecret(channel=channel_document(changed), secret=secret or None))
 
     @extend_schema(operation_id="channels_destroy", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Delete a channel. Its queued deliveries are given up; the log stays."""
-        channels.delete(_channel(pk), _actor(request))
+        channels.delete(_channel(pk), actor(request))
         return Response(status=204)
 
 
@@ -106,7 +103,7 @@ class ChannelTestView(APIView):
 
         The state is `queued` if no worker has a result within 15 seconds.
         """
-        return Response(delivery_document(channels.send_test(_channel(pk), _actor(request)), request.user))
+        return Response(delivery_document(channels.send_test(_channel(pk), actor(request)), request.user))
 
 
 class ChannelSecretView(APIView):
@@ -117,7 +114,7 @@ class ChannelSecretView(APIView):
     @extend_schema(operation_id="channels_rotate_secret", request=None, responses=ChannelWithSecret)
     def post(self, request: Request, pk: int) -> Response:
         """Make a new secret, which only this response shows. Messages are signed with the former one too for 24 h."""
-        changed, secret = channels.rotate_secret(_channel(pk), _actor(request))
+        changed, secret = channels.rotate_secret(_channel(pk), actor(request))
         return Response(ChannelWithSecret(channel=channel_document(changed), secret=secret))
 
 
@@ -143,7 +140,7 @@ class DeliveryRetryView(APIView):
     @extend_schema(operation_id="deliveries_retry", request=None, responses=DeliveryDocument)
     def post(self, request: Request, pk: int) -> Response:
         """Queue a delivery again that failed or was given up. Its id stays the same for the receiver."""
-        deliveries.retry(_delivery(pk), _actor(request))
+        deliveries.retry(_delivery(pk), actor(request))
         return Response(delivery_document(_delivery(pk), request.user))
 
 
@@ -165,15 +162,3 @@ def _request_key(request: Request) -> RequestKey:
     """Return the idempotency key. The body holds the target, so its digest is keyed."""
     asked = once(request)
     return msgspec.structs.replace(asked, digest=keyed_digest(asked.digest)) if asked.key else asked
-
-
-def _checked(kind: type[Form], request: Request) -> dict[str, Any]:
-    form = kind(data=request.data)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)
-
-
-def _actor(request: Request) -> User:
-    """Return the user. Permission checks have already rejected anonymous requests."""
-    assert isinstance(request.user, User)
-    return request.user

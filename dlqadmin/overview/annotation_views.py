@@ -14,8 +14,8 @@ from dlqadmin.metrics.views import RANGE
 from dlqadmin.overview import annotations
 from dlqadmin.overview.documents import AnnotationDocument, AnnotationList
 from dlqadmin.overview.requests import AnnotationBody
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
+from dlqadmin.rest.requests import actor, checked
 from dlqadmin.rest.times import parse_range
 
 

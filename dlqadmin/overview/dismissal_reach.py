@@ -1,4 +1,4 @@
-"""Which dismissals the present request may see: those of findings that it could see."""
+"""The dismissals that the present request may see: those of findings that it could see."""
 
 from __future__ import annotations
 

@@ -391,7 +391,7 @@ class UnownedTopic(Document):
 
 
 class TeamFacts(Document):
-    """What the index knows of the teams in reach."""
+    """Facts of the index about the teams in reach."""
 
     open: list[TeamOpen]
     unowned: list[UnownedTopic]

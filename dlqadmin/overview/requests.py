@@ -30,7 +30,7 @@ class AnnotationBody(Form):
     topic = serializers.CharField(max_length=249, allow_blank=True, default="")
     connector = serializers.CharField(max_length=200, allow_blank=True, default="")
     # The metaclass moves declared fields off the class, so the name hides no attribute of the serializer.
-    source = serializers.CharField(  # type: ignore[assignment]
+    source = serializers.CharField(  # type: ignore[assignment]  # see above
         max_length=100, allow_blank=True, default="", help_text="such as the pipeline"
     )
 

@@ -1,4 +1,4 @@
-"""How many dead letters of each team are open, and which indexed topics no team owns."""
+"""The open dead letters of each team, and the indexed topics that no team owns."""
 
 from __future__ import annotations
 

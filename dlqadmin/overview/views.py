@@ -28,10 +28,10 @@ from dlqadmin.overview.documents import (
 from dlqadmin.overview.live import live_state
 from dlqadmin.overview.requests import DismissalBody
 from dlqadmin.overview.team_facts import team_facts
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.requests import actor, checked
 from dlqadmin.rest.times import parse_range
 from dlqadmin.teams.reach import Reach, current_reach
 

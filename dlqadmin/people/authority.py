@@ -1,4 +1,4 @@
-"""Who may change teams, roles and accounts.
+"""The rights to change teams, roles and accounts.
 
 Administrators may change everything. An admin of a team decides who has which roles in that team, and nothing else.
 API tokens change nothing here.

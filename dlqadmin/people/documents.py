@@ -91,7 +91,7 @@ class InvitationList(Document):
 
 
 class OfferDocument(Document):
-    """What an invitation offers to the person who has its link. `username` is the account of a password link."""
+    """The offer of an invitation to the person who has its link. `username` is the account of a password link."""
 
     name: str
     team: str | None

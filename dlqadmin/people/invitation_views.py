@@ -24,13 +24,14 @@ from dlqadmin.audit.permissions import IsAdministrator
 from dlqadmin.people import invitations
 from dlqadmin.people.authority import IsTeamAdmin, administered_teams
 from dlqadmin.people.documents import CreatedInvitation, InvitationDocument, InvitationList, OfferDocument
-from dlqadmin.people.listing import invitation_document
 from dlqadmin.people.models import Invitation
+from dlqadmin.people.people_list import invitation_document
 from dlqadmin.people.requests import AcceptBody, InvitationBody, OfferBody
-from dlqadmin.people.views import checked, team_of
+from dlqadmin.people.views import team_of
 from dlqadmin.rest.current_request import client_address
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import checked
 from dlqadmin.rest.times import iso
 
 SHOWN = 200  # invitations, ended ones included
@@ -93,7 +94,7 @@ class PasswordLinkView(APIView):
 
 
 class OfferView(APIView):
-    """What an invitation offers."""
+    """The offer of an invitation."""
 
     permission_classes = (AllowAny,)
 

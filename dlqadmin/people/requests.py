@@ -8,8 +8,7 @@ from rest_framework import serializers
 
 from dlqadmin.people.role_sets import ROLES
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import BoundedListField, IdField
 from dlqadmin.teams.patterns import MAX_LENGTH, MOST_PATTERNS, is_pattern
 
 MAX_DAYS = 14
@@ -30,13 +29,6 @@ class NamePatternField(serializers.CharField):
                 "and a cluster with '/' before it if it holds for one cluster."
             )
         return text
-
-
-class IdField(serializers.IntegerField):
-    """The id of a team."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_value=1, max_value=MAX_ID, **options)
 
 
 class TeamBody(Form):
@@ -60,7 +52,7 @@ class RolesBody(Form):
 
 
 class PersonBody(Form):
-    """Whether the person can sign in."""
+    """The person's permission to sign in."""
 
     active = serializers.BooleanField()
 

@@ -18,12 +18,12 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import SCOPES, IsAdministrator, IsViewer, IsViewerOrAdministrator
 from dlqadmin.people.authority import IsTeamAdmin
 from dlqadmin.people.documents import HolderDocument, HolderList, TeamDocument, TeamList
-from dlqadmin.people.listing import holders, team_documents, team_version, teams_in_reach
+from dlqadmin.people.people_list import holders, team_documents, team_version, teams_in_reach
 from dlqadmin.people.requests import PersonBody, RolesBody, SignInGroupBody, TeamBody
 from dlqadmin.people.role_changes import LAST_ADMINISTRATOR, Holder, change_roles, other_administrators
-from dlqadmin.rest.documents import Form
-from dlqadmin.rest.pagination import MAX_ID
-from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.rest.pagination import MAX_ID, parse_id
+from dlqadmin.rest.problems import StateConflict
+from dlqadmin.rest.requests import checked
 from dlqadmin.teams.models import Team
 
 MOST_TEAMS = 500
@@ -91,9 +91,7 @@ class PeopleView(APIView):
         asked = request.query_params.get("team", "")
         if not asked:
             return Response(holders(request.user, None))
-        if not asked.isascii() or not asked.isdigit():
-            raise ParameterError("team", "must be the id of a team")
-        return Response(holders(request.user, _find(teams_in_reach(), int(asked), "team")))
+        return Response(holders(request.user, _find(teams_in_reach(), parse_id("team", asked), "team")))
 
 
 class PersonView(APIView):
@@ -180,14 +178,6 @@ class SignInGroupRolesView(APIView):
     def put(self, request: Request, pk: int) -> Response:
         """Give the people of a group these roles, and no others, in a team or for all teams."""
         return _change_roles(request, Group.objects.all(), pk)
-
-
-def checked(form: type[Form], request: Request) -> dict[str, Any]:
-    """Return the validated body of the request. Raises ValidationError."""
-    body = form(data=request.data)
-    body.is_valid(raise_exception=True)
-    found: dict[str, Any] = body.validated_data
-    return found
 
 
 def team_of(body: dict[str, Any]) -> Team | None:

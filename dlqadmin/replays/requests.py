@@ -1,12 +1,8 @@
-"""Request bodies that several views share, and helpers to read requests."""
+"""Request bodies that several views share."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.contrib.auth.models import User
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from dlqadmin.rest.documents import Form
 
@@ -21,18 +17,3 @@ class MaybeWhyBody(Form):
     """An optional reason."""
 
     reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
-
-
-def actor(request: Request) -> User:
-    """Return the user of the request."""
-    user: Any = request.user
-    assert isinstance(user, User)
-    return user
-
-
-def checked(form: type[Form], request: Request) -> dict[str, Any]:
-    """Return the validated body of the request. Raises ValidationError."""
-    body = form(data=request.data)
-    body.is_valid(raise_exception=True)
-    found: dict[str, Any] = body.validated_data
-    return found

@@ -17,13 +17,13 @@ from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.deadletters.search.list_views import TIME
 from dlqadmin.replays.lookup import replay_of
-from dlqadmin.replays.requests import actor
 from dlqadmin.reports import incidents
 from dlqadmin.reports.documents import GroupReport, ReplayReport
 from dlqadmin.reports.incidents import ReportRequest
 from dlqadmin.reports.markdown_report import markdown
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.requests import actor
 
 FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
 FORMAT = OpenApiParameter("format", str, enum=list(FORMATS))

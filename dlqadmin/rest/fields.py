@@ -1,10 +1,12 @@
-"""Request fields that check their bounds before their items."""
+"""Fields of request bodies that several bodies share."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rest_framework import serializers
+
+from dlqadmin.rest.pagination import MAX_ID
 
 
 class BoundedListField(serializers.ListField):
@@ -21,3 +23,10 @@ class BoundedListField(serializers.ListField):
             self.fail("max_length", max_length=self.max_length)
         found: list[Any] = super().to_internal_value(data)
         return found
+
+
+class IdField(serializers.IntegerField):
+    """The id of a row."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(min_value=1, max_value=MAX_ID, **more)

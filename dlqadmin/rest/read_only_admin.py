@@ -26,7 +26,7 @@ class ReadOnlyAdmin(_ModelAdmin):
         columns = {str(name) for name in self.list_display} | {str(name) for name in self.list_filter}
         is_column = lookup.partition(LOOKUP_SEP)[0] in columns
         # The third parameter is optional in Django before 6.0.
-        return is_column and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+        return is_column and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]  # see above
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

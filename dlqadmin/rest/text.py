@@ -24,6 +24,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, with an ellipsis at the end if it was cut."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line: spaces instead of line breaks and of other characters that cannot be printed."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
 def spreadsheet_cell(value: Any) -> Any:
     """Escape a cell of a CSV file so that no spreadsheet runs it."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -11,6 +11,7 @@ from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import OPERATE, IsAdministrator, requires
+from dlqadmin.rest.requests import checked
 from dlqadmin.schemas import registries, registry_settings
 from dlqadmin.schemas.documents import RegistryList, RegistryTestAnswer
 from dlqadmin.schemas.requests import RegistryBody
@@ -35,9 +36,7 @@ class RegistryView(APIView):
         """Set the registry of a cluster. Nothing is sent to it yet."""
         if cluster not in registry_settings.cluster_names():
             raise NotFound(f"There is no cluster {cluster}.")
-        form = RegistryBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        registry_settings.change(request.user, cluster, dict(form.validated_data))
+        registry_settings.change(request.user, cluster, checked(RegistryBody, request))
         return Response(registry_settings.listing())
 
     @extend_schema(operation_id="registries_remove", request=None, responses={204: None})

@@ -1,4 +1,4 @@
-"""What the request that is being answered may reach: everything, or what some teams own.
+"""The reach of the request that is being answered: everything, or what some teams own.
 
 The permission class of a view sets the reach, from the permissions that the view needs. The default managers of models
 that belong to a topic or a connector apply it. So no query has to remember it. Workers and commands answer no request:

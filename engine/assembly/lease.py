@@ -186,7 +186,7 @@ def _open(opening: TaskOpening) -> Finish:
 def _close_on_error(opening: TaskOpening, make: Callable[[], Made]) -> Made:
     try:
         return make()
-    except BaseException:
+    except BaseException:  # also when the worker is told to end: nothing may stay open
         with suppress(Exception):  # closing a half-opened task may fail; the first exception matters
             opening.closing.close()
         raise

@@ -253,7 +253,7 @@ class Transaction(Producer):
             client.begin()
             self._write_kept(client)
             client.produce_all(self._pending)
-        except BaseException:
+        except BaseException:  # also when the worker is told to end: the client has an open transaction
             with suppress(EngineError):
                 client.close()
             raise

@@ -56,9 +56,9 @@ def limit(client: httpx2.Client, limits: AnswerLimits) -> None:
     client.headers["Accept-Encoding"] = _PLAIN
     client.event_hooks = {"response": [_refuse_compressed]}
     # The client has no argument for the network below it, and a transport of our own would know no proxy.
-    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
+    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001, httpx has no public way
         if isinstance(transport, httpx2.HTTPTransport):
-            transport._pool._network_backend = _AnswerBackend(limits)  # noqa: SLF001
+            transport._pool._network_backend = _AnswerBackend(limits)  # noqa: SLF001, httpx has no public way
 
 
 def _refuse_compressed(response: httpx2.Response) -> None:

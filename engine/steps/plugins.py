@@ -94,7 +94,7 @@ def _is_loose(module: str) -> bool:
         spec = PathFinder.find_spec(module)
     except (ImportError, ValueError):
         return False
-    origin = None if spec is None or spec.origin is None else os.path.realpath(os.path.dirname(spec.origin))  # noqa: PTH120
+    origin = None if spec is None or spec.origin is None else os.path.realpath(os.path.dirname(spec.origin))  # noqa: PTH120, as realpath
     beside = () if is_installed(ROOT) else (ROOT,)
     return origin is not None and origin in {os.path.realpath(os.curdir), *beside}
 

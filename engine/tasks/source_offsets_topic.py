@@ -159,7 +159,7 @@ def _kept(place: OffsetsTopicLocation, worker: WorkerConfig, *, writes: bool) ->
         topic = open_topic(place, writes=writes)
     try:
         topic.read_to_end()
-    except BaseException:
+    except BaseException:  # also when the worker is told to end: its consumer must not stay open
         topic.close()
         raise
     _topics[key] = topic

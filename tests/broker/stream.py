@@ -71,7 +71,7 @@ class Stream(Connector):
         self.target(TargetState.PAUSED)
         thread.join(TIMEOUT_S)
         (report,) = reports
-        return report  # type: ignore[no-any-return]
+        return report  # type: ignore[no-any-return]  # it crossed a process
 
     def has_committed(self, offset: int, partition: int = 0) -> bool:
         try:

@@ -193,7 +193,7 @@ def test_nothing_is_lost_when_the_worker_and_the_node_are_killed_in_the_middle(b
 
 def test_another_server_and_wrong_rights_fail_the_task(broker: str) -> None:
     for status, word in [(404, "is no node"), (401, "may not write"), (403, "may not write")]:
-        with http_target(lambda _, status=status: Reply(status)) as target:  # type: ignore[misc]
+        with http_target(lambda _, status=status: Reply(status)) as target:  # type: ignore[misc]  # a lambda with a default
             connector = Connector(broker, sink(target.url)).with_dead_letters()
             connector.configure(1)
             connector.send([b'{"n": 1}'])

@@ -88,7 +88,7 @@ def test_a_replay_that_was_aborted_is_neither_delivered_nor_reported(broker: str
     report = connector.run()
     assert (report.end, balance(report.metrics)) == (LeaseEnd.CAUGHT_UP, (1, 1, 0, 0, 0))
     assert told(connector) == [("r/1", 2, "delivered")]
-    assert connector.committed()[partition].offset == 6  # type: ignore[union-attr]
+    assert connector.committed()[partition].offset == 6  # type: ignore[union-attr]  # it is committed
     assert connector.admin.end_offsets([partition]) == {partition: 6}
 
 
@@ -109,7 +109,7 @@ def test_a_topic_that_refuses_reports_fails_the_task_before_it_commits(broker: s
     connector.send([b"1"], headers=stamped(0))
     report = connector.run()
     assert (report.end, connector.outcome_topic in str(report.trace)) == (LeaseEnd.FAILED, True)
-    assert connector.committed()[connector.partitions[0]].offset == 0  # type: ignore[union-attr]
+    assert connector.committed()[connector.partitions[0]].offset == 0  # type: ignore[union-attr]  # it is committed
 
 
 def test_a_flush_tells_brokers_that_are_away_from_records_that_are_refused(own_broker: LocalBroker) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page
 
+from demo.network import wait_until
 from tests.browser.conftest import PATIENCE_MS, Site, close_live_events
 from tests.browser.screens import fits_everywhere, stays_still
 
@@ -70,10 +70,13 @@ def alert(tab: Page, site: Site) -> Iterator[dict[str, int]]:
     made = tab.request.post("/api/v1/alert-rules", data=RULE, headers=headers)
     assert made.status == 201, made.text()
     rule = made.json()["id"]
-    until = time.monotonic() + PATIENCE_MS / 1000
-    while not (found := tab.request.get(f"/api/v1/alerts?rule={rule}").json()["results"]):
-        assert time.monotonic() < until, "no alert of the rule"
-        time.sleep(0.5)
+    found: list[dict[str, int]] = []
+
+    def is_fired() -> bool:
+        found.extend(tab.request.get(f"/api/v1/alerts?rule={rule}").json()["results"])
+        return bool(found)
+
+    wait_until(is_fired, "the alert of the rule", PATIENCE_MS / 1000, every_s=0.5)
     yield {"rule": rule, "alert": found[0]["id"]}
     tab.request.delete(f"/api/v1/alert-rules/{rule}", headers=headers)
 

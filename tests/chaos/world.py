@@ -111,7 +111,7 @@ class World:
     def close(self) -> None:
         """End all of it, the stopped included; the first trouble is raised when all was tried."""
         closers: list[Callable[[], None]] = [self.drivers.close, self.spark.close]
-        closers += [lambda broker=broker: _end(broker) for broker in self.brokers()]  # type: ignore[misc]
+        closers += [lambda broker=broker: _end(broker) for broker in self.brokers()]  # type: ignore[misc]  # a lambda with a default
         closers += [] if self._postgres is None else [self._postgres.stop]
         troubles: list[Exception] = []
         for close in closers:

@@ -48,7 +48,7 @@ def target() -> Iterator[HttpTarget]:
 @pytest.mark.parametrize("kind", TARGETS)
 def test_a_target_and_a_secret_leave_by_no_door(
     target: HttpTarget,
-    as_admin: APIClient,  # noqa: F811
+    as_admin: APIClient,  # noqa: F811 (the fixture)
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
     kind: str,

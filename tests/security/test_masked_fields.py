@@ -61,7 +61,7 @@ def by_expression() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [by_path, by_expression])
-def test_no_door_shows_a_masked_field(ids: Ids, operator: User, make: Any) -> None:  # noqa: F811
+def test_no_door_shows_a_masked_field(ids: Ids, operator: User, make: Any) -> None:  # noqa: F811 (the fixture)
     make()
     reader = person("masked", "operator")
     shown = set()
@@ -72,7 +72,7 @@ def test_no_door_shows_a_masked_field(ids: Ids, operator: User, make: Any) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [by_path, by_expression])
-def test_no_write_answers_with_a_masked_field(ids: Ids, operator: User, make: Any) -> None:  # noqa: F811
+def test_no_write_answers_with_a_masked_field(ids: Ids, operator: User, make: Any) -> None:  # noqa: F811 (the fixture)
     make()
     shown, answered = set(), set()
     for client in (signed_in(person("masked", "operator")), signed_in(operator)):
@@ -96,7 +96,7 @@ GZIP = {"Accept-Encoding": "gzip"}
 WROTE_IT = {"dead_letters_reveal", "exports_destroy"}
 
 
-def _writes(ids: Ids) -> Iterator[tuple[str, str, str, Any]]:  # noqa: F811
+def _writes(ids: Ids) -> Iterator[tuple[str, str, str, Any]]:  # noqa: F811 (the fixture)
     """Yield each write with bodies that fit it, the end of the session last."""
     letters, chosen = ids["dead-letters"], ids["selections"][0]
     known = {

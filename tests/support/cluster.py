@@ -158,7 +158,7 @@ class Driver:
             prepare=lambda: None,
         )  # fmt: skip
         self.herder._fencing._threads.shutdown()
-        self.herder._fencing._threads = Rounds(cluster)  # type: ignore[assignment]
+        self.herder._fencing._threads = Rounds(cluster)  # type: ignore[assignment]  # a fake
 
     def step(self, fault: Fault | None = None) -> None:
         """Go on with the turn to its next request; begin one if none is under way."""

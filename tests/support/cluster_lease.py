@@ -99,7 +99,7 @@ def run_lease(
         closing = ExitStack()
         try:
             return open_sink(task, kafka, own, partial(check_owned, lease, tail, task), closing, careful=careful)
-        except BaseException:
+        except BaseException:  # also an end that a test throws, as the engine does
             closing.close()
             raise
 

@@ -55,7 +55,7 @@ class LocalKeycloak:
             )
         try:
             wait_until(self._is_ready, "Keycloak", START_S)
-        except BaseException:
+        except BaseException:  # also when the test is interrupted: the process must not stay
             self.stop()
             raise
         return self

@@ -23,7 +23,7 @@ class MailServer:
         self.reply, self.to_address = "250 OK", "250 OK"
         self.port = 0
 
-    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: Any) -> str:  # noqa: N802
+    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: Any) -> str:  # noqa: N802 (aiosmtpd's names)
         if self.to_address.startswith("250"):
             envelope.rcpt_tos.append(address)
         return self.to_address

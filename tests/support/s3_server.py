@@ -30,7 +30,7 @@ class S3Server:
         try:
             wait_until(self._is_ready, "moto", START_S)
             httpx.put(f"{self.url}/{self.bucket}", timeout=10).raise_for_status()
-        except BaseException:
+        except BaseException:  # also when the test is interrupted: the process must not stay
             self.stop()
             raise
         self.store = S3Store(

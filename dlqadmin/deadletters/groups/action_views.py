@@ -33,6 +33,7 @@ from dlqadmin.deadletters.models import Group, Regrouping, RegroupingMove
 from dlqadmin.deadletters.models.reach import has_whole_groups
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.requests import actor, checked
 from dlqadmin.teams.models import Team
 from dlqadmin.teams.reach import current_reach
 
@@ -44,13 +45,6 @@ class GroupActionView(APIView):
 
     permission_classes = (IsOperator,)
 
-    def body(self, request: Request, form: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        """Return the validated body of the request."""
-        body = form(data=request.data)
-        body.is_valid(raise_exception=True)
-        checked: dict[str, Any] = body.validated_data
-        return checked
-
 
 class GroupResolve(GroupActionView):
     """Resolve a group: its cause is fixed."""
@@ -60,7 +54,7 @@ class GroupResolve(GroupActionView):
         """Resolve the group. If it fails again, it returns as regressed."""
         _check_exists(pk)
         _check_whole([pk])
-        triage.resolve([pk], _actor(request), self.body(request, ReasonBody)["reason"], timezone.now())
+        triage.resolve([pk], actor(request), checked(ReasonBody, request)["reason"], timezone.now())
         return group_response(request, find_group(pk))
 
 
@@ -72,7 +66,7 @@ class GroupReopen(GroupActionView):
         """Open the group again."""
         _check_exists(pk)
         _check_whole([pk])
-        triage.reopen([pk], _actor(request), self.body(request, ReasonBody)["reason"], timezone.now())
+        triage.reopen([pk], actor(request), checked(ReasonBody, request)["reason"], timezone.now())
         return group_response(request, find_group(pk))
 
 
@@ -84,8 +78,8 @@ class GroupAssign(GroupActionView):
         """Assign the group to a user or a team, or to nobody."""
         _check_exists(pk)
         _check_whole([pk])
-        owner = _find_owner(self.body(request, AssignmentBody))
-        triage.assign([pk], _actor(request), owner, timezone.now())
+        owner = _find_owner(checked(AssignmentBody, request))
+        triage.assign([pk], actor(request), owner, timezone.now())
         return group_response(request, find_group(pk))
 
 
@@ -97,7 +91,7 @@ class GroupNotes(GroupActionView):
         """Add a note."""
         _check_exists(pk)
         link = request.build_absolute_uri(f"/groups/{pk}")
-        triage.add_note(pk, _actor(request), self.body(request, NoteBody)["text"], timezone.now(), link)
+        triage.add_note(pk, actor(request), checked(NoteBody, request)["text"], timezone.now(), link)
         return group_response(request, find_group(pk))
 
 
@@ -109,8 +103,8 @@ class GroupSplit(GroupActionView):
         """Move the chosen fingerprints to a new group, the target in the response."""
         _check_exists(pk)
         _check_whole([pk])
-        body = self.body(request, GroupSplitBody)
-        done = merge_and_split.split(pk, body["fingerprints"], _actor(request), body["reason"], timezone.now())
+        body = checked(GroupSplitBody, request)
+        done = merge_and_split.split(pk, body["fingerprints"], actor(request), body["reason"], timezone.now())
         return Response(details.regrouping(done))
 
 
@@ -120,9 +114,9 @@ class GroupsResolve(GroupActionView):
     @extend_schema(operation_id="groups_resolve_many", request=GroupsReasonBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Resolve the groups that are not resolved yet."""
-        body = self.body(request, GroupsReasonBody)
+        body = checked(GroupsReasonBody, request)
         _check_whole(body["groups"])
-        changed = triage.resolve(body["groups"], _actor(request), body["reason"], timezone.now())
+        changed = triage.resolve(body["groups"], actor(request), body["reason"], timezone.now())
         return Response(ChangedGroups(changed=changed))
 
 
@@ -132,9 +126,9 @@ class GroupsReopen(GroupActionView):
     @extend_schema(operation_id="groups_reopen_many", request=GroupsReasonBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Open the groups that are resolved or muted."""
-        body = self.body(request, GroupsReasonBody)
+        body = checked(GroupsReasonBody, request)
         _check_whole(body["groups"])
-        changed = triage.reopen(body["groups"], _actor(request), body["reason"], timezone.now())
+        changed = triage.reopen(body["groups"], actor(request), body["reason"], timezone.now())
         return Response(ChangedGroups(changed=changed))
 
 
@@ -144,10 +138,10 @@ class GroupsMute(GroupActionView):
     @extend_schema(operation_id="groups_mute", request=GroupsMuteBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Mute the groups that are not resolved."""
-        body = self.body(request, GroupsMuteBody)
+        body = checked(GroupsMuteBody, request)
         wanted = triage.MuteConditions(body["until"], body["events"], body["rate"])
         _check_whole(body["groups"])
-        changed = triage.mute(body["groups"], wanted, _actor(request), body["reason"], timezone.now())
+        changed = triage.mute(body["groups"], wanted, actor(request), body["reason"], timezone.now())
         return Response(ChangedGroups(changed=changed))
 
 
@@ -157,9 +151,9 @@ class GroupsAssign(GroupActionView):
     @extend_schema(operation_id="groups_assign_many", request=GroupsAssignmentBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Assign the groups to a user or a team, or to nobody."""
-        body = self.body(request, GroupsAssignmentBody)
+        body = checked(GroupsAssignmentBody, request)
         _check_whole(body["groups"])
-        changed = triage.assign(body["groups"], _actor(request), _find_owner(body), timezone.now())
+        changed = triage.assign(body["groups"], actor(request), _find_owner(body), timezone.now())
         return Response(ChangedGroups(changed=changed))
 
 
@@ -169,10 +163,10 @@ class GroupsMerge(GroupActionView):
     @extend_schema(operation_id="groups_merge", request=GroupsMergeBody, responses=RegroupingDocument)
     def post(self, request: Request) -> Response:
         """Merge the groups into one of them, the target in the response. The merge can be undone."""
-        body = self.body(request, GroupsMergeBody)
+        body = checked(GroupsMergeBody, request)
         _check_whole([*body["groups"], *([body["into"]] if body["into"] else [])])
         into = body["into"] or merge_and_split.first_seen(body["groups"])
-        done = merge_and_split.merge(into, body["groups"], _actor(request), body["reason"], timezone.now())
+        done = merge_and_split.merge(into, body["groups"], actor(request), body["reason"], timezone.now())
         return Response(details.regrouping(done))
 
 
@@ -187,7 +181,7 @@ class RegroupingUndo(GroupActionView):
         moves = RegroupingMove._base_manager.filter(regrouping=pk)  # also those out of reach
         if not has_whole_groups(group for pair in moves.values_list("from_group", "to_group") for group in pair):
             raise PermissionDenied(NOT_WHOLE)
-        return Response(details.regrouping(merge_and_split.undo(pk, _actor(request), timezone.now())))
+        return Response(details.regrouping(merge_and_split.undo(pk, actor(request), timezone.now())))
 
 
 def _check_exists(pk: int) -> None:
@@ -220,9 +214,3 @@ def _find_owner(body: dict[str, Any]) -> User | Team | None:
             return team
         raise serializers.ValidationError({"team": ["This team does not exist."]})
     return None
-
-
-def _actor(request: Request) -> User:
-    user: Any = request.user
-    assert isinstance(user, User)
-    return user

@@ -54,7 +54,7 @@ def create(found: Group, tracker: IssueTracker, link: str, actor: User, once: Re
         with transaction.atomic():
             made = issues.link(found.pk, name, url, actor, timezone.now())
             IssueRequest.objects.filter(pk=asked.pk).update(issue=made)
-    except BaseException:
+    except BaseException:  # also when the worker is told to end
         asked.delete()  # a later click may ask again
         raise
     return made

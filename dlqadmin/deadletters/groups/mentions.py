@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from dlqadmin.audit.permissions import VIEW, has_permission, reach_of
 from dlqadmin.deadletters.models import Group, GroupActivity, Mention
 from dlqadmin.notifications import emails, tasks
-from dlqadmin.notifications.deliveries import one_line
+from dlqadmin.notifications.deliveries import subject_line
 from dlqadmin.teams.reach import reaching
 
 MOST = 20  # people of one note
@@ -58,6 +58,6 @@ def _mail(person: User, note: GroupActivity, link: str) -> None:
     """E-mail a person after the commit. Nothing of it can fail the note."""
     if not settings.EMAIL_HOST or emails.target_problem(person.email):
         return
-    subject = one_line(f"{note.actor} mentioned you: {note.group.title}")
+    subject = subject_line(f"{note.actor} mentioned you: {note.group.title}")
     body = f"{note.actor} wrote about {note.group.title}:\n\n{note.text}\n\n{link}\n"
     transaction.on_commit(partial(tasks.mail_person, person.email, subject, body), robust=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -47,6 +44,7 @@ from dlqadmin.deadletters.models import GroupIssue, IssueTracker
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.rest.idempotency import IDEMPOTENCY, once
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import actor, checked
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.models import Team, TeamRole
 from dlqadmin.teams.reach import current_reach
@@ -68,19 +66,19 @@ class OwnershipRulesView(APIView):
     @extend_schema(operation_id="ownership_rules_replace", request=OwnershipRulesBody, responses=OwnershipRules)
     def put(self, request: Request) -> Response:
         """Replace all rules. Groups keep the owners that they have."""
-        ownership_rules.replace(ownership_rules.read(_body(request, OwnershipRulesBody)["rules"]), _actor(request))
+        ownership_rules.replace(ownership_rules.read(checked(OwnershipRulesBody, request)["rules"]), actor(request))
         return Response(_rules(request))
 
 
 class OwnershipPreviewView(APIView):
-    """What rules would assign."""
+    """A preview of the groups that rules would assign."""
 
     permission_classes = (IsAdministrator,)
 
     @extend_schema(operation_id="ownership_rules_preview", request=OwnershipRulesBody, responses=OwnershipPreview)
     def post(self, request: Request) -> Response:
         """Count for each rule the groups that nobody owns and that it would assign. Nothing is saved."""
-        rules = ownership_rules.read(_body(request, OwnershipRulesBody)["rules"])
+        rules = ownership_rules.read(checked(OwnershipRulesBody, request)["rules"])
         return Response(OwnershipPreview(matches=ownership_rules.preview(rules)))
 
 
@@ -92,7 +90,7 @@ class OwnershipApplyView(APIView):
     @extend_schema(operation_id="ownership_rules_apply", request=None, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Assign the groups that nobody owns."""
-        return Response(ChangedGroups(changed=ownership_rules.apply(_actor(request), timezone.now())))
+        return Response(ChangedGroups(changed=ownership_rules.apply(actor(request), timezone.now())))
 
 
 class AssigneesView(APIView):
@@ -123,7 +121,7 @@ class MentionsView(APIView):
     @extend_schema(operation_id="mentions_list", responses=MentionList)
     def get(self, request: Request) -> Response:
         """Return the newest 50 notes that mention the user."""
-        return Response(_mentions(_actor(request)))
+        return Response(_mentions(actor(request)))
 
 
 class MentionsSeenView(APIView):
@@ -134,8 +132,8 @@ class MentionsSeenView(APIView):
     @extend_schema(operation_id="mentions_seen", request=None, responses=MentionList)
     def post(self, request: Request) -> Response:
         """Mark all mentions of the user as seen."""
-        mentions.mark_seen(_actor(request), timezone.now())
-        return Response(_mentions(_actor(request)))
+        mentions.mark_seen(actor(request), timezone.now())
+        return Response(_mentions(actor(request)))
 
 
 class IssueTrackersView(APIView):
@@ -151,8 +149,8 @@ class IssueTrackersView(APIView):
     @extend_schema(operation_id="issue_trackers_create", request=TrackerBody, responses={201: TrackerDocument})
     def post(self, request: Request) -> Response:
         """Add an issue tracker."""
-        form = _body(request, TrackerBody)
-        made = issues.save_tracker(IssueTracker(), form, _actor(request), timezone.now())
+        form = checked(TrackerBody, request)
+        made = issues.save_tracker(IssueTracker(), form, actor(request), timezone.now())
         return Response(_tracker(made), status=201)
 
 
@@ -164,13 +162,13 @@ class IssueTrackerView(APIView):
     @extend_schema(operation_id="issue_trackers_replace", request=TrackerBody, responses=TrackerDocument)
     def put(self, request: Request, pk: int) -> Response:
         """Change the tracker's name, template or webhook."""
-        found, form = _find_tracker(pk), _body(request, TrackerBody)
-        return Response(_tracker(issues.save_tracker(found, form, _actor(request), timezone.now())))
+        found, form = _find_tracker(pk), checked(TrackerBody, request)
+        return Response(_tracker(issues.save_tracker(found, form, actor(request), timezone.now())))
 
     @extend_schema(operation_id="issue_trackers_delete", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Delete the tracker. Links to its issues stay."""
-        issues.delete_tracker(_find_tracker(pk), _actor(request))
+        issues.delete_tracker(_find_tracker(pk), actor(request))
         return Response(status=204)
 
 
@@ -182,8 +180,8 @@ class GroupIssues(APIView):
     @extend_schema(operation_id="groups_link_issue", request=IssueBody, responses={201: IssueDocument})
     def post(self, request: Request, pk: int) -> Response:
         """Link the group to an issue."""
-        form = _body(request, IssueBody)
-        made = issues.link(find_group(pk).pk, form["name"], form["url"], _actor(request), timezone.now())
+        form = checked(IssueBody, request)
+        made = issues.link(find_group(pk).pk, form["name"], form["url"], actor(request), timezone.now())
         return Response(issue_document(made), status=201)
 
 
@@ -203,10 +201,10 @@ class GroupIssueCreation(APIView):
 
         Within a minute, repeats return the first issue. The status is 502 if the tracker does not answer as expected.
         """
-        found, tracker = find_group(pk), _find_tracker(_body(request, IssueCreationBody)["tracker"])
+        found, tracker = find_group(pk), _find_tracker(checked(IssueCreationBody, request)["tracker"])
         link = request.build_absolute_uri(f"/groups/{found.pk}")
         asked_once = once(request, f"{found.pk} {tracker.pk}".encode())  # the body does not name the group
-        made = issue_webhooks.create(found, tracker, link, _actor(request), asked_once)
+        made = issue_webhooks.create(found, tracker, link, actor(request), asked_once)
         return Response(issue_document(made), status=201)
 
 
@@ -222,7 +220,7 @@ class GroupIssueView(APIView):
         found = rows.filter(pk=issue).first() if issue <= MAX_ID else None
         if found is None:
             raise Http404("The group has no link with this id.")
-        issues.unlink(found, _actor(request), timezone.now())
+        issues.unlink(found, actor(request), timezone.now())
         return Response(status=204)
 
 
@@ -279,16 +277,3 @@ def _find_tracker(pk: int) -> IssueTracker:
     if found is None:
         raise Http404("There is no issue tracker with this id.")
     return found
-
-
-def _body(request: Request, form: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    body = form(data=request.data)
-    body.is_valid(raise_exception=True)
-    checked: dict[str, Any] = body.validated_data
-    return checked
-
-
-def _actor(request: Request) -> User:
-    user: Any = request.user
-    assert isinstance(user, User)
-    return user

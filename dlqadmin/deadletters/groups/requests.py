@@ -9,19 +9,11 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import BoundedListField, IdField
 
 MOST_GROUPS = 500
 MOST_RULES = 500
 MOST_EVENTS = 2**31 - 1
-
-
-class RowIdField(serializers.IntegerField):
-    """The id of a row."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_value=1, max_value=MAX_ID, **options)
 
 
 class ReasonBody(Form):
@@ -54,7 +46,7 @@ class NoteBody(Form):
 class GroupsBody(Form):
     """The groups of an action."""
 
-    groups = BoundedListField(child=RowIdField(), allow_empty=False, max_length=MOST_GROUPS)
+    groups = BoundedListField(child=IdField(), allow_empty=False, max_length=MOST_GROUPS)
 
 
 class GroupsReasonBody(GroupsBody, ReasonBody):
@@ -84,13 +76,13 @@ class GroupsMuteBody(GroupsBody, ReasonBody):
 class GroupsMergeBody(GroupsBody, ReasonBody):
     """Groups to merge. `into` is the group that stays; the default is the group that was seen first."""
 
-    into = RowIdField(required=False, allow_null=True, default=None)
+    into = IdField(required=False, allow_null=True, default=None)
 
 
 class GroupSplitBody(ReasonBody):
     """Fingerprints to split off into a new group."""
 
-    fingerprints = BoundedListField(child=RowIdField(), allow_empty=False, max_length=MOST_GROUPS)
+    fingerprints = BoundedListField(child=IdField(), allow_empty=False, max_length=MOST_GROUPS)
 
 
 class OwnershipRuleBody(Form):
@@ -114,7 +106,7 @@ class TrackerBody(Form):
 
     name = serializers.CharField(max_length=60)
     template = serializers.CharField(max_length=1000)
-    channel = RowIdField(required=False, allow_null=True, default=None)
+    channel = IdField(required=False, allow_null=True, default=None)
 
 
 class IssueBody(Form):
@@ -127,4 +119,4 @@ class IssueBody(Form):
 class IssueCreationBody(Form):
     """The tracker whose webhook creates an issue."""
 
-    tracker = RowIdField()
+    tracker = IdField()

@@ -105,7 +105,7 @@ def _decoded(
         return decode(bytes(value or b""), unpack_headers(bytes(packed)), "value", registry)
     except Exception as error:  # noqa: BLE001, one odd value must not stop those behind it
         # The message of the error may quote the value.
-        log.error("the value of dead letter %s can't be decoded: %s", pk, type(error).__name__)  # noqa: TRY400
+        log.error("the value of dead letter %s can't be decoded: %s", pk, type(error).__name__)  # noqa: TRY400 (see above)
         return Decoding(None, (DecoderAttempt("All decoders", "not_decoded", type(error).__name__),))
 
 

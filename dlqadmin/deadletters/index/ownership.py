@@ -12,7 +12,7 @@ from dlqadmin.teams.patterns import is_match
 
 
 class OwnedFailure(msgspec.Struct, frozen=True):
-    """What a rule looks at: the dead letter topic, the connector and the exception class of a failure."""
+    """The facts of a failure that rules match: the dead letter topic, the connector and the exception class."""
 
     topic: str
     connector: str

@@ -15,7 +15,7 @@ ANALYZE = 'ANALYZE "deadletters_replaymark"'
 
 
 class Migration(migrations.Migration):
-    """What is copied is found by the index that goes then; PostgreSQL drops the column without a look at the rows."""
+    """The copy reads the index that is removed afterwards. PostgreSQL drops the column without reading the rows."""
 
     dependencies = [("deadletters", "0009_origins_by_time")]
 

@@ -16,7 +16,7 @@ def drop(table: str, column: str) -> str:
 
 
 def add(table: str, column: str, other: str) -> str:
-    """What is there is not looked through: whoever migrates back may VALIDATE it when there is time."""
+    """Return SQL that adds a reference without a check of the existing rows. VALIDATE it later to check them."""
     return (
         f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_{column}_fk" FOREIGN KEY ("{column}") '
         f'REFERENCES "{other}" ("id") DEFERRABLE INITIALLY DEFERRED NOT VALID'

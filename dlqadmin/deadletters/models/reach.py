@@ -1,4 +1,4 @@
-"""Which dead letters, counters and groups the present request may reach, as conditions of their managers."""
+"""The dead letters, counters and groups that the present request may reach, as conditions of their managers."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from dlqadmin.masking.models import MaskedField, MaskedShape, MaskingRule
 from dlqadmin.rest.documents import Document, Form, Time
-from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.rest.fields import BoundedListField, IdField
 from dlqadmin.rest.times import iso
 from dlqadmin.teams.models import TeamRoleName
 from dlqadmin.teams.patterns import MAX_LENGTH
@@ -87,7 +87,7 @@ class RevealedDocument(Document):
 class RoleBody(Form):
     """A role whose holders see the field."""
 
-    team = serializers.IntegerField(min_value=1, allow_null=True)
+    team = IdField(allow_null=True)
     role = serializers.ChoiceField(TeamRoleName.choices)
 
 
@@ -113,7 +113,7 @@ class PreviewBody(Form):
 
 
 class RevealBody(Form):
-    """What to reveal, and why. `path` is a JSON path within the key or value; `header` is the name of a header."""
+    """The content to reveal, and the reason. `path` is a JSON path in the key or value, `header` a header's name."""
 
     part = serializers.ChoiceField(["key", "value", "header"])
     path = serializers.CharField(max_length=MAX_FIELD, required=False, allow_null=True, default=None)

@@ -43,6 +43,7 @@ from dlqadmin.masking.models import MaskedField, MaskingRule
 from dlqadmin.masking.rules import is_excepted, topic_mask
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.rest.requests import actor, checked
 from dlqadmin.teams.models import TeamRoleName
 from dlqadmin.teams.patterns import owns
 from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams, set_reach, teams_with_roles
@@ -85,9 +86,7 @@ class MaskingRuleListing(APIView):
         if MaskingRule.objects.count() >= MOST_RULES:
             raise StateConflict(f"There are {MOST_RULES} masking rules, the maximum. Delete one first.")
         now = timezone.now()
-        made = _rule(
-            MaskingRule(created_by=_person(request), created_at=now, changed_at=now), request.data, request.user
-        )
+        made = _rule(MaskingRule(created_by=actor(request), created_at=now, changed_at=now), request.data, request.user)
         with transaction.atomic():
             made.save()
             record(request.user, "created", "masking rule", str(made), _detail(made))
@@ -132,9 +131,7 @@ class MaskingRulePreview(APIView):
 
         It stops after two seconds. Nothing is stored.
         """
-        form = PreviewBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        body = form.validated_data
+        body = checked(PreviewBody, request)
         rule = _rule(MaskingRule(), body["rule"], request.user)
         person = User.objects.filter(username=body["person"]).first() if body["person"] else None
         if body["person"] and person is None:
@@ -150,9 +147,7 @@ class DeadLetterReveal(APIView):
     @extend_schema(operation_id="dead_letters_reveal", request=RevealBody, responses=RevealedDocument)
     def post(self, request: Request, pk: int) -> Response:
         """Return content without masks. The audit trail keeps the reason and what was revealed, not the content."""
-        form = RevealBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        body, row = form.validated_data, find(pk, "body")
+        body, row = checked(RevealBody, request), find(pk, "body")
         if not reader_of(request.user).of(row).may_read:
             raise Http404("There is no dead letter with this id.")
         found = _revealed(row, body)
@@ -221,11 +216,6 @@ def _rule(row: MaskingRule, data: Any, user: Any) -> MaskingRule:
 def _detail(row: MaskingRule) -> dict[str, Any]:
     names = ("topics", "kind", "field", "show", "except_roles", "reason", "is_active")
     return {name: getattr(row, name) for name in names}
-
-
-def _person(request: Request) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 def _preview(rule: MaskingRule, body: dict[str, Any], person: User | None, request: Request) -> MaskingPreview:

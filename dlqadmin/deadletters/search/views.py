@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import Http404
@@ -26,6 +25,7 @@ from dlqadmin.deadletters.search.query_parser import MAX_LENGTH
 from dlqadmin.deadletters.search.requests import SavedSearchBody
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.rest.requests import actor, checked
 
 MOST_SAVED = 200  # of one user
 
@@ -92,9 +92,7 @@ class SavedSearches(APIView):
         form = _validated_body(request)
         if SavedSearch.objects.filter(owner=request.user.pk).count() >= MOST_SAVED:
             raise StateConflict(f"You have {MOST_SAVED} saved searches, the maximum. Delete one first.")
-        reader: Any = request.user
-        assert isinstance(reader, User)
-        row = SavedSearch(owner=reader, created_at=timezone.now())
+        row = SavedSearch(owner=actor(request), created_at=timezone.now())
         return Response(_save(request, row, form, "saved"), status=201)
 
 
@@ -120,11 +118,9 @@ class OneSavedSearch(APIView):
 
 def _validated_body(request: Request) -> dict[str, Any]:
     """Return the validated body. Raises ParameterError if the query is invalid."""
-    form = SavedSearchBody(data=request.data)
-    form.is_valid(raise_exception=True)
-    check_query(form.validated_data["query"])
-    checked: dict[str, Any] = form.validated_data
-    return checked
+    body = checked(SavedSearchBody, request)
+    check_query(body["query"])
+    return body
 
 
 def _save(request: Request, row: SavedSearch, form: dict[str, Any], act: str) -> SavedSearchDocument:

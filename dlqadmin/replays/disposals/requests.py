@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from dlqadmin.replays.models import DisposalKind
 from dlqadmin.replays.requests import WhyBody
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import IdField
 
 ASKED = {
     "discard": DisposalKind.DISCARDED,
@@ -18,7 +18,7 @@ ASKED = {
 class RestoreBody(WhyBody):
     """The selection to restore, and the reason."""
 
-    selection = serializers.IntegerField(min_value=1, max_value=MAX_ID)
+    selection = IdField()
 
 
 class DisposalBody(RestoreBody):

@@ -19,11 +19,11 @@ from dlqadmin.replays.disposals.documents import DisposalActDocument, act_docume
 from dlqadmin.replays.disposals.requests import ASKED, DisposalBody, RestoreBody
 from dlqadmin.replays.disposals.tasks import enqueue_disposal, run_now
 from dlqadmin.replays.models import DisposalAct, Selection
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.rest.requests import actor, checked
 
 ANSWERS = {200: DisposalActDocument, 201: DisposalActDocument, 202: DisposalActDocument}
 

@@ -38,13 +38,13 @@ from dlqadmin.replays.fixes.previews import BulkFixRequest
 from dlqadmin.replays.fixes.requests import BulkFixBody, BulkFixNameBody, BulkPreviewBody
 from dlqadmin.replays.fixes.tasks import enqueue_bulk_fix
 from dlqadmin.replays.models import BulkFix, BulkFixKind, Fix, Selection
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
-from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor
+from dlqadmin.rest.pagination import MAX_ID, newest_page, parse_id
 from dlqadmin.rest.problems import ParameterError, StateConflict
+from dlqadmin.rest.requests import actor, checked
 
 MOST = 50
 NDJSON = "application/x-ndjson"
@@ -75,14 +75,10 @@ class BulkFixListing(APIView):
     @extend_schema(operation_id="bulk_fixes_list", parameters=[CURSOR, MINE], responses=BulkFixList)
     def get(self, request: Request) -> Response:
         """Return the bulk fixes of all people, the latest first."""
-        found, after = _bulk_fixes().order_by("-pk"), decode_cursor(request.query_params.get("cursor"), int)
-        if after is not None:
-            found = found.filter(pk__lt=after[0])
+        found = _bulk_fixes()
         if request.query_params.get("mine") in ("true", "1"):
             found = found.filter(author_id=request.user.pk)
-        rows = list(found[: MOST + 1])
-        has_more, rows = len(rows) > MOST, rows[:MOST]
-        following = encode_cursor([rows[-1].pk]) if has_more else None
+        rows, following = newest_page(found, request.query_params.get("cursor"), MOST)
         return Response(BulkFixList(results=bulk_documents(rows, reader_of(request.user)), next=following))
 
     @extend_schema(
@@ -239,8 +235,7 @@ class BulkFixExport(APIView):
 
         The header `X-Left-Out` has the number of records without bytes.
         """
-        text = request.query_params.get("selection", "")
-        chosen = _selection(int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0)
+        chosen = _selection(parse_id("selection", request.query_params.get("selection", "")))
         refuse_masked(frozen_selections.rows(chosen), reader_of(request.user), "export them for edits")
         data, left_out = file_fixes.export(frozen_selections.rows(chosen), reader_of(request.user))
         record(actor(request), "exported", "selection", str(chosen), {"bytes": len(data), "for": "offline fix"})

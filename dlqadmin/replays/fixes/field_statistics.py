@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from dlqadmin.replays.fixes.field_paths import FieldPath, is_leaf, nodes
+from dlqadmin.rest.text import shortened
 
 JsonType = Literal["null", "boolean", "number", "string", "object", "array"]
 
@@ -100,4 +101,4 @@ def type_name(value: Any) -> JsonType:
 def shown_value(value: Any) -> str:
     """Return a scalar as text, shortened."""
     text = value if isinstance(value, str) else "true" if value is True else "false" if value is False else str(value)
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+    return shortened(text, MAX_TEXT)

@@ -13,6 +13,7 @@ from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.replays.fixes.json_patch import Pointer, find, pointer, put, remove, written
 from dlqadmin.replays.fixes.json_values import Number, encodable
 from dlqadmin.replays.items.messages import Outgoing
+from dlqadmin.rest.text import shortened
 from engine.record.replay import PREFIX
 
 MAX_ROWS = 100
@@ -117,7 +118,7 @@ def _cast(found: Any, row: FormLine) -> Any:
         return Number(text.strip())
     if row.to == "integer" and (whole := WHOLE.fullmatch(text.strip())):
         return Number(whole[1])
-    shown = text if len(text) <= 40 else f"{text[:40]}…"
+    shown = shortened(text, 40)
     raise RecordUnusable(f'{written(row.path)} is "{shown}", which can\'t be cast to {row.to}')
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
+from dlqadmin.rest.text import shortened
 from dlqadmin.sandbox import trial
 from dlqadmin.sandbox.commands import ConfinedProgram, command
 from dlqadmin.sandbox.permission import JQ, refusal
@@ -63,7 +64,7 @@ class Jq:
             sign, text = self._ask(program, START_S)
             if sign == "-":
                 raise ProgramRefused(_place(text))
-        except BaseException:
+        except BaseException:  # also when we are told to end: the process must not stay
             self.close()
             raise
 
@@ -198,4 +199,4 @@ def _place(text: str) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join(text.replace("jq: error: ", "").split())
-    return line if len(line) <= 300 else f"{line[:300]}…"
+    return shortened(line, 300)

@@ -20,9 +20,9 @@ from dlqadmin.replays.fixes.field_documents import fields_document
 from dlqadmin.replays.fixes.requests import TemplateBody
 from dlqadmin.replays.fixes.selection_fields import read_fields
 from dlqadmin.replays.models import Selection
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import actor, checked
 
 WRITES_PROGRAMS = requires(READ_PAYLOADS, to_write=(OPERATE, READ_PAYLOADS))
 

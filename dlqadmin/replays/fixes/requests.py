@@ -16,8 +16,7 @@ from dlqadmin.replays.fixes.record_changes import MAX_PROGRAM
 from dlqadmin.replays.models import BulkFixKind
 from dlqadmin.replays.models.drafts import MAX_NAME
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import BoundedListField, IdField
 from engine.record.replay import PREFIX
 
 MAX_HEADERS = 2000
@@ -80,7 +79,7 @@ class FixBody(Form):
 class BulkPreviewBody(Form):
     """The change to preview, and its selection."""
 
-    selection = serializers.IntegerField(min_value=1, max_value=MAX_ID)
+    selection = IdField()
     kind = serializers.ChoiceField(choices=KINDS)
     program = serializers.CharField(max_length=MAX_PROGRAM, trim_whitespace=False, allow_blank=True)
 
@@ -110,8 +109,8 @@ class TemplateBody(Form):
 class DiscardBody(Form):
     """The drafts to discard: those of a bulk fix, or of the records of a selection."""
 
-    bulk_fix = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
-    selection = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
+    bulk_fix = IdField(required=False)
+    selection = IdField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that exactly one of both is given."""

@@ -22,6 +22,7 @@ from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import Fix
 from dlqadmin.rest.documents import Document, Form
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.rest.requests import checked
 from dlqadmin.schemas import registries
 from dlqadmin.schemas.documents import DecodedDocument
 from dlqadmin.schemas.record_decoding import decoded
@@ -108,9 +109,8 @@ class EncodeView(APIView):
 
         An edit that changes nothing returns the original bytes.
         """
-        form = EncodeBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        part: Part = form.validated_data["part"]
+        body = checked(EncodeBody, request)
+        part: Part = body["part"]
         row = find(pk, "body")
         refuse_masked(DeadLetter.objects.filter(pk=pk), reader_of(request.user), "edit it")
         note_read(reader_of(request.user).of(row), row, f"encoded {part}")
@@ -118,7 +118,7 @@ class EncodeView(APIView):
         if whole is None or _data(whole, part) is None:
             raise StateConflict(f"The original {part} is not available, so no schema is known for it.")
         try:
-            return Response(_encoded(whole, part, row.cluster, form.validated_data))
+            return Response(_encoded(whole, part, row.cluster, body))
         except NotEncodable as error:
             text = str(error)
             raise StateConflict(f"{text[0].upper()}{text[1:]}.") from None

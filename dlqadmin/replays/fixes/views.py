@@ -37,10 +37,10 @@ from dlqadmin.replays.fixes.requests import DiscardBody, FixBody
 from dlqadmin.replays.items.messages import Outgoing, headers_of, original, stripped
 from dlqadmin.replays.models import BulkFix, Fix, ItemState, ReplayItem, Selection
 from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES, bytes_document, letter_document, message_document
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.rest.documents import extend
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.pagination import MAX_ID, parse_id
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.requests import actor, checked
 from dlqadmin.rest.times import iso
 from engine.dialects.stack_traces import join
 
@@ -147,7 +147,7 @@ class FixListing(APIView):
         if request.query_params.get("by_hand") in ("true", "1"):
             own = own.filter(bulk=None)
         if selection := request.query_params.get("selection"):
-            own &= drafts_of_selection(_selection(selection), actor(request))
+            own &= drafts_of_selection(_selection(parse_id("selection", selection)), actor(request))
         whole = own.select_related("dead_letter__body")
         light = whole.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
         rows = [_row(fix, reader.of(fix.dead_letter)) for fix in light.iterator(chunk_size=AT_ONCE)]
@@ -168,7 +168,7 @@ class FixDiscard(APIView):
         """
         body, who = checked(DiscardBody, request), actor(request)
         if "selection" in body:
-            return Response(discard_of_selection(_selection(str(body["selection"])), who))
+            return Response(discard_of_selection(_selection(body["selection"]), who))
         bulk = BulkFix.objects.select_related("author").filter(pk=body["bulk_fix"]).first()
         if bulk is None:
             raise ParameterError("bulk_fix", "does not exist")
@@ -184,9 +184,8 @@ def _with_bytes(pk: int, *related: str) -> DeadLetter:
     return row
 
 
-def _selection(text: str) -> Selection:
-    is_id = text.isascii() and text.isdigit() and len(text) < 19
-    found = Selection.objects.filter(pk=int(text)).first() if is_id else None
+def _selection(pk: int) -> Selection:
+    found = Selection.objects.filter(pk=pk).first()
     if found is None:
         raise ParameterError("selection", "does not exist")
     return found

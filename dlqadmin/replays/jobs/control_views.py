@@ -18,11 +18,12 @@ from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ReplayStatus, Selection
 from dlqadmin.replays.plans.run_check import refusal
 from dlqadmin.replays.plans.target_reach import check_target
-from dlqadmin.replays.requests import MaybeWhyBody, actor, checked
+from dlqadmin.replays.requests import MaybeWhyBody
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.problems import StateConflict
+from dlqadmin.rest.requests import actor, checked
 
 
 class ReplayAct(APIView):

@@ -16,8 +16,9 @@ from dlqadmin.replays.models import ReplayStatus
 from dlqadmin.replays.plans import approvals, planner, tasks
 from dlqadmin.replays.plans.requests import ApproveBody, AskBody, OptionsBody
 from dlqadmin.replays.plans.target_reach import check_target
-from dlqadmin.replays.requests import WhyBody, actor, checked
+from dlqadmin.replays.requests import WhyBody
 from dlqadmin.rest.documents import extend
+from dlqadmin.rest.requests import actor, checked
 
 
 class ReplayPlan(APIView):

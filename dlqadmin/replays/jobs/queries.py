@@ -32,7 +32,7 @@ from dlqadmin.replays.selections.documents import chosen_by
 from dlqadmin.replays.sending import canary
 from dlqadmin.replays.sending.pause_rules import Stop, decide
 from dlqadmin.rest.documents import extend
-from dlqadmin.rest.pagination import decode_cursor, encode_cursor
+from dlqadmin.rest.pagination import newest_page
 from dlqadmin.rest.times import from_ms, iso
 
 POINTS = 120
@@ -81,18 +81,15 @@ def page(
     status: str | None, cursor: str | None, limit: int, uuid: UUID | None = None
 ) -> tuple[list[ReplaySummary], str | None]:
     """Return a page of replays without their plans, newest first. Raises ParameterError."""
-    rows = lookup.replays().defer("plan").order_by("-pk")
+    rows = lookup.replays().defer("plan")
     if uuid is not None:
         rows = rows.filter(uuid=uuid)
     if status == WAITS:
         rows = rows.filter(pk__in=[one.replay.pk for one in approvals.waiting()])
     elif status:
         rows = rows.filter(status=status)
-    if after := decode_cursor(cursor, int):
-        rows = rows.filter(pk__lt=after[0])
-    found = list(rows[: limit + 1])
-    shown = found[:limit]
-    return documents(shown), encode_cursor([shown[-1].pk]) if len(found) > limit else None
+    shown, following = newest_page(rows, cursor, limit)
+    return documents(shown), following
 
 
 def items(

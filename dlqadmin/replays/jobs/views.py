@@ -27,12 +27,12 @@ from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans import planner, tasks
 from dlqadmin.replays.plans.requests import ReplayBody
 from dlqadmin.replays.plans.target_reach import check_target
-from dlqadmin.replays.requests import actor
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.requests import actor
 from dlqadmin.teams.reach import Reach, current_reach
 
 EVENT_TIMES = StreamTimes()

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """What was sent before says so already."""
+    """Start `shown` of existing replays at their progress."""
 
     dependencies = [("replays", "0007_disposal_acts")]
 

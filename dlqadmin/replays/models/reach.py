@@ -1,4 +1,4 @@
-"""Which selections, and what is made of them, the present request may reach."""
+"""The selections, and everything made of them, that the present request may reach."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dlqadmin.replays.models import OrderGuard
 from dlqadmin.replays.plans.options import Options
 from dlqadmin.replays.requests import WhyBody
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.rest.fields import BoundedListField, IdField
 from dlqadmin.rest.pagination import MAX_ID
 
 MAX_RATE = 1_000_000
@@ -65,7 +65,7 @@ class OptionsBody(Form):
 class ReplayBody(OptionsBody):
     """The selection to replay, and the options."""
 
-    selection = serializers.IntegerField(min_value=1, max_value=MAX_ID)
+    selection = IdField()
     title = serializers.CharField(required=False, allow_blank=True, default="", max_length=300)
 
 

@@ -1,4 +1,4 @@
-"""Whether a person may write to the target of a replay."""
+"""The check that a person may write to the target of a replay."""
 
 from __future__ import annotations
 

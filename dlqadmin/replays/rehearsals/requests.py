@@ -8,8 +8,7 @@ from rest_framework import serializers
 
 from dlqadmin.replays.rehearsals.rehearsal_jobs import MAX_RECORDS
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import BoundedListField, IdField
 
 MOST_CHARACTERS = 1024 * 1024
 WAYS = ("dead_letter", "dead_letters", "bulk", "source")
@@ -21,15 +20,15 @@ class RehearsalBody(Form):
     One or more dead letters, the drafts of a bulk fix, or the corrected record of a source connector.
     """
 
-    dead_letter = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
+    dead_letter = IdField(required=False)
     dead_letters = BoundedListField(
-        child=serializers.IntegerField(min_value=1, max_value=MAX_ID), required=False, min_length=1,
+        child=IdField(), required=False, min_length=1,
         max_length=MAX_RECORDS,
     )  # fmt: skip
     draft = serializers.BooleanField(
         required=False, default=True, help_text="Rehearse with your drafts instead of the original records."
     )
-    bulk = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
+    bulk = IdField(required=False)
     sample = serializers.IntegerField(min_value=1, max_value=MAX_RECORDS, required=False, default=MAX_RECORDS)
     value = serializers.CharField(
         required=False, allow_null=True, allow_blank=True, default=None, trim_whitespace=False,
@@ -44,7 +43,7 @@ class RehearsalBody(Form):
         """
         return {
             **super().get_fields(),
-            "source": serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False),
+            "source": IdField(required=False),
         }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from dlqadmin.replays.rehearsals import rehearsal_jobs
 from dlqadmin.replays.rehearsals.documents import RehearsalDocument, RehearsedDocument
 from dlqadmin.replays.rehearsals.requests import RehearsalBody
 from dlqadmin.replays.rehearsals.tasks import enqueue
-from dlqadmin.replays.requests import actor
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.requests import actor
 from dlqadmin.rest.times import iso, iso_or_none
 from dlqadmin.teams.reach import current_reach
 

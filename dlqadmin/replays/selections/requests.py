@@ -7,16 +7,13 @@ from typing import Any
 from rest_framework import serializers
 
 from dlqadmin.rest.documents import Form
-from dlqadmin.rest.fields import BoundedListField
-from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.fields import BoundedListField, IdField
 
 
 class SelectionBody(Form):
     """The records to freeze: ticked records, or the query string of a list."""
 
-    ids = BoundedListField(
-        child=serializers.IntegerField(min_value=1, max_value=MAX_ID), required=False, min_length=1, max_length=1000
-    )
+    ids = BoundedListField(child=IdField(), required=False, min_length=1, max_length=1000)
     filter = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

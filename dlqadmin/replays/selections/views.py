@@ -12,13 +12,13 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.replays.models import Selection
-from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.replays.selections.documents import SelectionDetail, SelectionDocument, selection_document
 from dlqadmin.replays.selections.requests import SelectionBody
 from dlqadmin.rest.documents import extend
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.requests import actor, checked
 
 
 class SelectionList(APIView):

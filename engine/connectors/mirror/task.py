@@ -46,7 +46,7 @@ IDLE_MS = 1000  # an idle task runs again after this time
 class MirrorTask(SinkTask):
     """A sink task with its own wake-up time: the herder can't see the ends of another cluster."""
 
-    def wake_at(self) -> int:  # type: ignore[override]
+    def wake_at(self) -> int:  # type: ignore[override]  # records wake other sinks, so theirs is None
         return self.clock.now_ms() + IDLE_MS
 
 

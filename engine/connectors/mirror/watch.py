@@ -169,7 +169,7 @@ class OffsetSyncFollower:
         try:
             self._load_checkpoints(clients)
             self._fold(read_whole(self._consumer, self._at))
-        except BaseException:
+        except BaseException:  # also when the worker is told to end: its consumer must not stay open
             self._consumer.close()
             raise
         self._store.started()

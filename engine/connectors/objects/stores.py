@@ -87,9 +87,9 @@ class Bucket:
         self._store = S3Store(
             options["s3.bucket.name"],
             config=config,  # type: ignore[arg-type] # plain dicts of options
-            client_options=client,  # type: ignore[arg-type]
+            client_options=client,  # type: ignore[arg-type]  # the stubs ask for a TypedDict
             retry_config=retry,  # type: ignore[arg-type] # its other members have defaults
-            credential_provider=lambda: {  # type: ignore[arg-type]
+            credential_provider=lambda: {  # type: ignore[arg-type]  # the stubs ask for a TypedDict
                 "access_key_id": key or "",
                 "secret_access_key": secret or "",
                 "token": None,

@@ -82,7 +82,7 @@ class SqlOffsets:
         try:
             yield connection
             check_constraints(connection)  # check now, so that the sink gets the error and can name the row
-        except BaseException:
+        except BaseException:  # also when the worker is told to end: the transaction holds locks
             self.rollback()
             raise
 
@@ -108,7 +108,7 @@ class SqlOffsets:
                 if sent:
                     connection.execute(self._rows.forget(carrier, sent))
                 connection.commit()
-        except BaseException:
+        except BaseException:  # also when the worker is told to end: the transaction holds locks
             self.rollback()
             raise
         for partition, row in rows.items():
@@ -179,7 +179,7 @@ class SqlOffsets:
             with _translated():
                 connection = self._connect()
                 self._compare(connection.execute(self._rows.select().with_for_update()).all())
-        except BaseException:
+        except BaseException:  # also when the worker is told to end: the transaction holds locks
             self.rollback()
             raise
         return connection
@@ -204,7 +204,7 @@ class SqlOffsets:
                 connection = self._connect()
                 yield connection
                 connection.commit()
-        except BaseException:
+        except BaseException:  # also when the worker is told to end: the transaction holds locks
             self.rollback()
             raise
 

@@ -74,7 +74,7 @@ export type components = {
             next: string | null;
         };
         /**
-         * @description What a rule would have done in the last seven days.
+         * @description The firings that a rule would have had in the last seven days.
          *
          *         - `times`: the number of firings. `firings` are the newest 100 of them, newest first.
          *         - `partial`: the time limit ended the search, so older firings may be missing.
@@ -1528,7 +1528,7 @@ export type components = {
             next: string | null;
         };
         /**
-         * @description What an erasure would erase now.
+         * @description A preview of an erasure.
          *
          *         - `count`: dead letters to erase. `erased_before`: those of the choice that were erased before.
          *         - `running_replays`: replays that have not ended and have some of the records. An erasure is refused until they end.
@@ -1546,7 +1546,7 @@ export type components = {
             running_replays: string[];
         };
         /**
-         * @description Who erased what, when and why, what was not erased, and what Kafka may still have.
+         * @description The record of an erasure: its author, time and reason, what was not erased, and what Kafka may still have.
          *
          *         `records_digest` is the SHA-256 of the dead letters' ids, ascending, each as eight big-endian bytes.
          */
@@ -2669,7 +2669,7 @@ export type components = {
         OfferBodyRequest: {
             token: string;
         };
-        /** @description What an invitation offers to the person who has its link. `username` is the account of a password link. */
+        /** @description The offer of an invitation to the person who has its link. `username` is the account of a password link. */
         OfferDocument: {
             name: string;
             team: string | null;
@@ -2835,7 +2835,7 @@ export type components = {
         PatchedBulkFixNameBodyRequest: {
             name?: string;
         };
-        /** @description Whether the person can sign in. */
+        /** @description The person's permission to sign in. */
         PatchedPersonBodyRequest: {
             active?: boolean;
         };
@@ -3588,7 +3588,7 @@ export type components = {
             /** Format: int64 */
             selection: number;
         };
-        /** @description What to reveal, and why. `path` is a JSON path within the key or value; `header` is the name of a header. */
+        /** @description The content to reveal, and the reason. `path` is a JSON path in the key or value, `header` a header's name. */
         RevealBodyRequest: {
             /**
              * @description * `key` - key
@@ -3612,6 +3612,7 @@ export type components = {
         };
         /** @description A role whose holders see the field. */
         RoleBodyRequest: {
+            /** Format: int64 */
             team: number | null;
             /**
              * @description * `viewer` - Viewer
@@ -3921,7 +3922,7 @@ export type components = {
             members: string[];
             opened?: string[];
         };
-        /** @description What the sign-in page offers. Without `local` only superusers sign in with a password. */
+        /** @description The ways to sign in. Without `local` only superusers sign in with a password. */
         SignInOptions: {
             providers: components["schemas"]["SignInProvider"][];
             local: boolean;
@@ -4136,7 +4137,7 @@ export type components = {
             version: string;
             may_change_people: boolean;
         };
-        /** @description What the index knows of the teams in reach. */
+        /** @description Facts of the index about the teams in reach. */
         TeamFacts: {
             open: components["schemas"]["TeamOpen"][];
             unowned: components["schemas"]["UnownedTopic"][];
@@ -4398,7 +4399,7 @@ export type components = {
             elsewhere: number;
         };
         /**
-         * @description One measure over a long time. The range is widened to whole columns of an hour, six hours or days.
+         * @description One measure over a long time. The range is widened to whole columns: hours, six hours, days or weeks.
          *
          *         - `errors`: dead letters by column, exact.
          *         - `throughput`: consumed records by column. Without `by`, the series are what became of them.
@@ -4473,7 +4474,7 @@ export type components = {
             address: string;
             qr: string;
         };
-        /** @description Whether the account has two-factor sign-in, and the number of unused recovery codes. */
+        /** @description The state of the account's two-factor sign-in, and the number of unused recovery codes. */
         TwoFactorState: {
             enabled: boolean;
             recovery_codes_left: number;

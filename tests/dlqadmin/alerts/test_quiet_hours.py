@@ -15,7 +15,7 @@ EARLY = QuietHours(time(1), time(2, 30), "Europe/Berlin")
 
 
 def utc(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]  # year to minute
 
 
 @pytest.mark.parametrize(

@@ -62,4 +62,4 @@ def test_a_rule_matches_what_a_list_shows(query: str) -> None:
 def test_other_filters_are_refused(query: str, why: str) -> None:
     with pytest.raises(ParameterError) as refused:
         compile_filter(query)
-    assert str(refused.value.detail["query"][0]).startswith(why)  # type: ignore[call-overload,index]
+    assert str(refused.value.detail["query"][0]).startswith(why)  # type: ignore[call-overload,index]  # the detail is a dict

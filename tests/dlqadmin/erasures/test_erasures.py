@@ -346,7 +346,7 @@ def test_a_value_that_was_being_decoded_is_not_stored(as_admin: APIClient, index
     class Result:
         schema, json = "s", KEY
 
-    decoded_values._store({indexed[0]: Decoding(Result(), ())}, NOW)  # type: ignore[arg-type]
+    decoded_values._store({indexed[0]: Decoding(Result(), ())}, NOW)  # type: ignore[arg-type]  # a fake
     assert DecodedValue.objects.count() == 0
 
 

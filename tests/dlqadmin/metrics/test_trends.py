@@ -23,7 +23,7 @@ HOUR = hour_of(NOW)
 
 
 def last(days: int, measure: TrendMeasure = "errors", by: TrendSplit = "none", **more: str | bool) -> Trends:
-    return trends(TrendRequest(measure, by, NOW - timedelta(days=days), NOW, **more))  # type: ignore[arg-type]
+    return trends(TrendRequest(measure, by, NOW - timedelta(days=days), NOW, **more))  # type: ignore[arg-type]  # names and values of fields
 
 
 def hours(connector: str, *rows: tuple[int, int, int | None], task: int = 0) -> None:

@@ -177,7 +177,7 @@ def test_a_slow_channel_takes_two_workers_at_most(target: HttpTarget) -> None:
 
 @pytest.mark.usefixtures("several_writers")
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_send_one_request(target: HttpTarget, beside: Beside) -> None:  # noqa: F811
+def test_two_workers_at_once_send_one_request(target: HttpTarget, beside: Beside) -> None:  # noqa: F811 (the fixture)
     target.answer = lambda _: Reply(200, delay_s=0.2)
     delivery = queued(made(target.url))
     both = [beside(lambda: tasks.deliver(delivery.pk, None)) for _ in range(2)]

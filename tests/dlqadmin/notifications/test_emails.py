@@ -7,7 +7,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dlqadmin.notifications import emails
-from dlqadmin.notifications.deliveries import one_line
+from dlqadmin.notifications.deliveries import subject_line
 from dlqadmin.notifications.messages import ChannelMessage
 from dlqadmin.notifications.results import SendAccepted, SendFailed, SendRefused
 from dlqadmin.rest.problems import ParameterError
@@ -36,7 +36,7 @@ def test_all_addresses_get_one_plain_text_mail(mail_server: MailServer) -> None:
 @pytest.mark.parametrize("line_break", ["\r\n", "\n", "\r", "\u2028", "\x0b", "\x85"])
 def test_a_subject_adds_no_header(mail_server: MailServer, line_break: str) -> None:
     message = ChannelMessage("e", f"Fails{line_break}Bcc: eve@example.com{line_break}{line_break}<b>", "body")
-    assert one_line(message.subject) == "Fails Bcc: eve@example.com <b>"
+    assert subject_line(message.subject) == "Fails Bcc: eve@example.com <b>"
     assert work(queued(made("ada@example.com", "email"), message=message)).state == "delivered"
     [(addresses, mail)] = mail_server.mails
     assert (addresses, mail["Bcc"], mail["Subject"]) == (

@@ -1,8 +1,9 @@
 import base64
 
 import pytest
+from django.contrib.auth.models import Group
 
-from dlqadmin.rest.pagination import decode_cursor, encode_cursor, parse_limit
+from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, newest_page, parse_id, parse_limit
 from dlqadmin.rest.problems import ParameterError
 
 
@@ -43,3 +44,23 @@ def test_a_limit_out_of_bounds_is_refused(text: str) -> None:
 def test_a_limit_has_a_default() -> None:
     assert parse_limit(None) == 100
     assert parse_limit("500") == 500
+
+
+@pytest.mark.parametrize("text", ["", "-1", "ten", "٣", "²", " 1", str(MAX_ID + 1), "9" * 5000, "0" * 5000 + "1"])
+def test_an_id_that_no_column_holds_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="must be an id"):
+        parse_id("team", text)
+
+
+def test_the_largest_id_is_read() -> None:
+    assert parse_id("team", str(MAX_ID)) == MAX_ID
+
+
+@pytest.mark.django_db
+def test_pages_are_newest_first_and_the_last_has_no_cursor() -> None:
+    made = [Group.objects.create(name=f"page-{n}") for n in range(4)]
+    rows = Group.objects.filter(name__startswith="page-")
+    first, cursor = newest_page(rows, None, 2)
+    second, end = newest_page(rows, cursor, 2)
+    assert ([*first, *second], end) == (made[::-1], None)
+    assert newest_page(rows, None, 4) == (made[::-1], None)

@@ -178,7 +178,7 @@ def test_two_permissions_must_hold_in_one_team() -> None:
 
 def test_content_is_not_released_to_a_reader_of_no_record(reader: User) -> None:
     with pytest.raises(AttributeError):
-        release("content", reader_of(reader))  # type: ignore[arg-type]
+        release("content", reader_of(reader))  # type: ignore[arg-type]  # a wrong type, on purpose
 
 
 def test_the_records_beside_a_dead_letter_belong_to_the_owners_of_the_origin_topic() -> None:

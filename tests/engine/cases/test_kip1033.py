@@ -184,7 +184,7 @@ def test_the_handler_is_told_which_part_can_not_be_serialized_and_has_the_source
 
 
 def asked_of_serializing(rig: StreamRig) -> list[Any]:
-    return next(one for one in rig.answers.values() if one.seen).seen  # type: ignore[no-any-return]
+    return next(one for one in rig.answers.values() if one.seen).seen  # type: ignore[no-any-return]  # a list of facts
 
 
 @pytest.mark.parametrize("answer", [None, ValueError("its own")])

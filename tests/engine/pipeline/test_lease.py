@@ -148,7 +148,7 @@ def test_log_lines_of_a_tasks_code_belong_to_the_task() -> None:
     user.addHandler(handler)
     clock = Clock()
     rigs = {
-        name: Rig(rows(b"1"), clock=clock, sink=Sink(lambda _, name=name: user.error("put of %s", name)))  # type: ignore[misc]
+        name: Rig(rows(b"1"), clock=clock, sink=Sink(lambda _, name=name: user.error("put of %s", name)))  # type: ignore[misc]  # a lambda with a default
         for name in ("a", "b")
     }
     run(rigs, clock, lambda name: user.error("opened %s", name))

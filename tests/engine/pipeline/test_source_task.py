@@ -213,7 +213,7 @@ def test_a_source_that_answers_with_anything_else_fails_its_task(polled: Any) ->
 
 def test_a_source_may_answer_with_none() -> None:
     source = Source(1)
-    source.poll = lambda: None  # type: ignore[assignment, method-assign, return-value]
+    source.poll = lambda: None  # type: ignore[assignment, method-assign, return-value]  # a wrong answer, on purpose
     rig = SourceRig(source)
     assert rig.run() is None
     assert rig.task.is_idle()
@@ -305,7 +305,7 @@ def test_a_write_that_times_out_without_a_retry_budget_fails_the_task() -> None:
 
 def test_a_retry_that_succeeds_in_a_later_lease_is_forgotten() -> None:
     once = times(1, ValueError("not yet"))
-    transform = lambda value: (once() if value == 2 else None) or value  # noqa: E731
+    transform = lambda value: (once() if value == 2 else None) or value  # noqa: E731 (shorter than a function)
     rig = SourceRig(Source(5), transform=transform, retry=RetryPolicy(limit=3), patience_ms=10)
     assert isinstance(rig.run(), Interrupted)
     assert rig.position() == 2

@@ -52,7 +52,7 @@ def test_a_logging_handler_says_where_and_why_but_never_what(
     ],
 )
 def test_the_default_production_handler_retries_what_may_pass(error: Exception, response: Response) -> None:
-    assert DefaultProductionExceptionHandler().handle(CONTEXT, None, error) is response  # type: ignore[arg-type]
+    assert DefaultProductionExceptionHandler().handle(CONTEXT, None, error) is response  # type: ignore[arg-type]  # the record and the error are only passed on
 
 
 class Calls:
@@ -100,7 +100,7 @@ def test_a_production_handler_is_called_by_the_signature_it_has(kind: str, origi
     calls = Calls()
     handler = handler_of(calls, kind)
     asked = named_handler("mine", HandlerRole.PRODUCTION, handler, origin)
-    assert asked.ask(CONTEXT, "record", "error") is Response.CONTINUE  # type: ignore[arg-type]
+    assert asked.ask(CONTEXT, "record", "error") is Response.CONTINUE  # type: ignore[arg-type]  # the record and the error are only passed on
     assert calls.seen == [given]
     assert shape_problem(HandlerRole.PRODUCTION, handler) is None
     assert (old_signature(HandlerRole.PRODUCTION, handler) is not None) is (kind == "old")

@@ -80,7 +80,7 @@ def _without_nan_bits(parsed: avro_schema.AvroNode, encoded: bytes) -> str:
 def test_what_we_write_fastavro_reads() -> None:
     encoded = avro_writer.write(node(ORDER), ORDER_JSON)
     read = fastavro.schemaless_reader(io.BytesIO(encoded), fastavro.parse_schema(ORDER), None)
-    assert (read["orderId"], read["customerId"], str(read["total"])) == ("o-1", 9007199254740993, "44.80")  # type: ignore[call-overload, index]
+    assert (read["orderId"], read["customerId"], str(read["total"])) == ("o-1", 9007199254740993, "44.80")  # type: ignore[call-overload, index]  # decoded JSON
 
 
 def test_a_value_is_shown_with_the_type_and_bytes_of_each_field() -> None:
@@ -224,7 +224,7 @@ def test_the_table_of_fields_ends_at_its_limit() -> None:
 
 
 def test_a_schema_refers_to_types_of_other_schemas() -> None:
-    address = json.dumps(ORDER["fields"][4]["type"] | {"namespace": "com.shop"})  # type: ignore[index]
+    address = json.dumps(ORDER["fields"][4]["type"] | {"namespace": "com.shop"})  # type: ignore[index]  # a schema in JSON
     order = {"type": "record", "name": "O", "fields": [{"name": "a", "type": "com.shop.Address"}]}
     parsed = avro_schema.parse(json.dumps(order), [address])
     assert avro_reader.read(parsed, encode("string", "Köln")) == {"a": {"city": "Köln"}}

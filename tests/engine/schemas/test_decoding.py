@@ -201,7 +201,7 @@ BROKEN = {"$ref": "#/x", "x": {"type": "nothing", "multipleOf": 0, "properties":
 def test_odd_values_and_schemas_have_one_sentence(
     type_: SchemaType, schema: object, payload: bytes, reason: str
 ) -> None:
-    found = decode(b"\0\0\0\0\1" + payload, (), "value", FakeRegistry(type_, schema))  # type: ignore[arg-type]
+    found = decode(b"\0\0\0\0\1" + payload, (), "value", FakeRegistry(type_, schema))  # type: ignore[arg-type]  # a fake
     assert found.result is None
     assert reason in found.attempts[0].reason
 
@@ -209,7 +209,7 @@ def test_odd_values_and_schemas_have_one_sentence(
 @pytest.mark.parametrize("number", [b"1e400", b"1" + b"0" * 400])
 def test_a_number_that_is_too_large_to_be_validated_is_shown(number: bytes) -> None:
     data = b"\0\0\0\0\1" + b'{"a": ' + number + b"}"
-    found = decode(data, (), "value", FakeRegistry("JSON", HUNDREDTHS)).result  # type: ignore[arg-type]
+    found = decode(data, (), "value", FakeRegistry("JSON", HUNDREDTHS)).result  # type: ignore[arg-type]  # a fake
     assert found is not None
     assert found.notes == ("The value: has a number that is too large to be validated.",)
 

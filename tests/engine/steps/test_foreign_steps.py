@@ -72,7 +72,7 @@ class BrokenTable(Step):
     """Its table raises."""
 
     @property
-    def OPTIONS(self) -> Any:  # noqa: N802
+    def OPTIONS(self) -> Any:  # noqa: N802 (Kafka Connect's name)
         raise SystemExit("table")
 
 

@@ -101,7 +101,7 @@ def test_a_sources_converters_write() -> None:
 def test_a_handler_is_made_once_and_configured_with_the_connector_and_its_own_options() -> None:
     named = config(processing__exception__handler=f"{HERE}.Mine", processing__exception__handler__limit="3")
     made = stage_handlers(named, ConnectorKind.SINK, STAGES)
-    (mine,) = {id(one.ask.__self__): one.ask.__self__ for one in made.values()}.values()  # type: ignore[attr-defined]
+    (mine,) = {id(one.ask.__self__): one.ask.__self__ for one in made.values()}.values()  # type: ignore[attr-defined]  # a bound method
     assert (mine.configs["topics"], mine.configs["limit"]) == ("t", "3")
 
 

@@ -4,11 +4,10 @@ import { useCreateToken, type CreatedToken } from "../../api/account";
 import type { Session } from "../../api/types";
 import { dateMinute, plural } from "../../lib/format";
 import { useZone } from "../../lib/zone";
-import { Button } from "../../ui/controls";
-import { ConfirmDialog, Dialog } from "../../ui/Dialog";
+import { ConfirmDialog } from "../../ui/Dialog";
 import controls from "../../ui/controls.module.css";
 import { CopyField } from "../../ui/CopyField";
-import { Strip } from "../../ui/Panel";
+import { OnceDialog } from "../../ui/OnceDialog";
 import styles from "./Account.module.css";
 import { rightDescription } from "./labels";
 
@@ -99,23 +98,12 @@ export function CreateTokenDialog({ rights, teams, days: defaultDays, maxDays, o
 function CreatedTokenDialog({ token, onClose }: { token: CreatedToken; onClose: () => void }) {
   const { zone } = useZone();
   return (
-    <Dialog open title={`The token ${token.name}`} onClose={onClose} persistent>
-      <div className={styles.body}>
-        <div className={styles.strip}>
-          <Strip tone="warn">Copy it now. It is not shown again.</Strip>
-        </div>
-        <CopyField text={token.secret} label="API token" />
-        <p className="s t3">
-          {plural(token.scopes.length, "right")}: {token.scopes.join(", ")}. It expires on{" "}
-          {dateMinute(token.expires_at, zone)}. Programs send it as{" "}
-          <code className="mono">Authorization: Bearer …</code>
-        </p>
-        <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button kind="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <OnceDialog title={`The token ${token.name}`} warning="Copy it now. It is not shown again." onClose={onClose}>
+      <CopyField text={token.secret} label="API token" />
+      <p className="s t3">
+        {plural(token.scopes.length, "right")}: {token.scopes.join(", ")}. It expires on{" "}
+        {dateMinute(token.expires_at, zone)}. Programs send it as <code className="mono">Authorization: Bearer …</code>
+      </p>
+    </OnceDialog>
   );
 }

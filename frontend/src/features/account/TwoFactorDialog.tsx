@@ -1,11 +1,10 @@
 import { PasswordInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useBeginTwoFactor, useConfirmTwoFactor, type TwoFactorSecret } from "../../api/twoFactor";
-import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { CopyField } from "../../ui/CopyField";
-import { ConfirmDialog, Dialog } from "../../ui/Dialog";
-import { Strip } from "../../ui/Panel";
+import { ConfirmDialog } from "../../ui/Dialog";
+import { OnceDialog } from "../../ui/OnceDialog";
 import styles from "./Account.module.css";
 
 /** Switch two-factor sign-in on: ask for the password, show the secret, confirm it, show the recovery codes once. */
@@ -78,25 +77,15 @@ function SecretDialog({ secret, confirm, onClose }: SecretProps) {
 
 function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClose: () => void }) {
   return (
-    <Dialog open title="Your recovery codes" onClose={onClose} persistent>
-      <div className={styles.body}>
-        <div className={styles.strip}>
-          <Strip tone="warn">Keep them now. They are not shown again.</Strip>
-        </div>
-        <p className="s t2">Without your authenticator app, each of them signs you in once.</p>
-        <ul className={styles.recovery} aria-label="Recovery codes">
-          {codes.map((code) => (
-            <li key={code}>
-              <code className="mono">{code}</code>
-            </li>
-          ))}
-        </ul>
-        <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button kind="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <OnceDialog title="Your recovery codes" warning="Keep them now. They are not shown again." onClose={onClose}>
+      <p className="s t2">Without your authenticator app, each of them signs you in once.</p>
+      <ul className={styles.recovery} aria-label="Recovery codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code className="mono">{code}</code>
+          </li>
+        ))}
+      </ul>
+    </OnceDialog>
   );
 }

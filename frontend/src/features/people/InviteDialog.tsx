@@ -3,11 +3,10 @@ import { useState } from "react";
 import { useInvite, type CreatedInvitation, type Team } from "../../api/people";
 import { dateMinute } from "../../lib/format";
 import { useZone } from "../../lib/zone";
-import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { CopyField } from "../../ui/CopyField";
-import { ConfirmDialog, Dialog } from "../../ui/Dialog";
-import { Strip } from "../../ui/Panel";
+import { ConfirmDialog } from "../../ui/Dialog";
+import { OnceDialog } from "../../ui/OnceDialog";
 import styles from "./People.module.css";
 import { ROLES } from "./roles";
 
@@ -82,22 +81,13 @@ export function InviteDialog({ team, onClose }: { team: Team | null; onClose: ()
 export function LinkDialog({ made, onClose }: { made: CreatedInvitation; onClose: () => void }) {
   const { zone } = useZone();
   return (
-    <Dialog
-      open
-      persistent
+    <OnceDialog
       title={made.resets ? `A password link for ${made.name}` : `An invitation for ${made.name}`}
+      warning="Copy the link now and send it yourself. It is not shown again."
       onClose={onClose}
     >
-      <div className={styles.body}>
-        <Strip tone="warn">Copy the link now and send it yourself. It is not shown again.</Strip>
-        <CopyField text={made.link} label="link" />
-        <p className="s t3">It works once, until {dateMinute(made.expires_at, zone)}.</p>
-        <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button kind="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+      <CopyField text={made.link} label="link" />
+      <p className="s t3">It works once, until {dateMinute(made.expires_at, zone)}.</p>
+    </OnceDialog>
   );
 }

@@ -2,10 +2,10 @@ import { NativeSelect, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useDeleteChannel, useRotateSecret, useSaveChannel, type Channel, type ChannelBody } from "../../api/channels";
 import { newIdempotencyKey } from "../../api/replays";
-import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { CopyField } from "../../ui/CopyField";
-import { ConfirmDialog, Dialog } from "../../ui/Dialog";
+import { ConfirmDialog } from "../../ui/Dialog";
+import { OnceDialog } from "../../ui/OnceDialog";
 import { CHANNEL_KINDS } from "./channelKinds";
 
 /** What a dialog asks: to add a channel (null) or change it, to remove it, or to make a new secret. */
@@ -150,19 +150,11 @@ function RotateDialog({
   );
 }
 
-/** The secret of a webhook. It does not close by accident, because the secret is not shown again. */
 function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
-    <Dialog open persistent title="Secret of the webhook" onClose={onClose}>
-      <div className={controls.dialogBody}>
-        <p className="t2">Copy the secret now. It is not shown again. The receiver verifies signatures with it.</p>
-        <CopyField text={secret} label="the secret" />
-        <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button kind="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <OnceDialog title="Secret of the webhook" warning="Copy the secret now. It is not shown again." onClose={onClose}>
+      <CopyField text={secret} label="the secret" />
+      <p className="s t3">The receiver verifies signatures with it.</p>
+    </OnceDialog>
   );
 }

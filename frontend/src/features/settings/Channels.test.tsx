@@ -87,6 +87,8 @@ it("the secret of a new webhook is shown once", async () => {
     may_have_samples: false,
   });
   expect(document.querySelector("code")!.textContent).toBe("whsec_abc");
+  await act(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })));
+  expect(text()).toContain("whsec_abc");
   await press("Done");
   expect(text()).not.toContain("whsec_abc");
 });

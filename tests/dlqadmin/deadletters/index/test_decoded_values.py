@@ -37,7 +37,7 @@ def test_a_value_that_fails_in_an_unforeseen_way_does_not_stop_those_behind_it(
 ) -> None:
     bad, good = (index_one(letter(schema, value=b"\0\0\0\0" + bytes([schema, 0x54]))) for schema in (1, 2))
     with caplog.at_level(logging.ERROR):
-        assert decode_due(timezone.now(), FakeRegistry()) == (2, 2)  # type: ignore[arg-type]
+        assert decode_due(timezone.now(), FakeRegistry()) == (2, 2)  # type: ignore[arg-type]  # a fake
     assert not has_undecoded()
     assert [(one.dead_letter_id, bytes(one.json)) for one in DecodedValue.objects.all()] == [(good.pk, b"42")]
     assert caplog.messages == [f"the value of dead letter {bad.pk} can't be decoded: ZeroDivisionError"]

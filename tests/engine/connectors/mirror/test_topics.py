@@ -71,7 +71,7 @@ def config(**more: str) -> MirrorConfig:
 
 
 def topics_of(source: Cluster, target: Cluster, **more: str) -> TargetTopics:
-    return TargetTopics(config(**more), source, target)  # type: ignore[arg-type]
+    return TargetTopics(config(**more), source, target)  # type: ignore[arg-type]  # fakes and raw options
 
 
 def test_topics_are_made_and_grown_as_they_are_on_the_source() -> None:
@@ -129,7 +129,7 @@ def test_configurations_follow_the_source() -> None:
 
 
 def follower(source: Cluster, target: Cluster, store: OffsetSyncStore) -> GroupFollower:
-    made = GroupFollower(config(groups="g.*"), source, target, store)  # type: ignore[arg-type]
+    made = GroupFollower(config(groups="g.*"), source, target, store)  # type: ignore[arg-type]  # fakes and raw options
     made.refresh()
     return made
 
