@@ -258,7 +258,7 @@ def alert_document(row: AlertFiring) -> AlertDocument:
         condition=row.condition,
         subject_kind=row.subject_kind,
         subject_key=row.subject_key,
-        title=_shown_title(row.subject_kind, row.title),
+        title=_shown_title(row.subject_kind, row.subject_key, row.title),
         href=row.href,
         facts=row.facts,
         state=FiringState(row.state),
@@ -282,7 +282,7 @@ def preview_document(found: RulePreview, rule: AlertRule, tells: list[dict[str, 
                 condition=row.condition,
                 subject_kind=row.match.kind,
                 subject_key=row.match.key,
-                title=_shown_title(row.match.kind, row.match.title),
+                title=_shown_title(row.match.kind, row.match.key, row.match.title),
                 facts=row.match.facts,
                 held=held_channels(rule, tells, row.started_at),
             )
@@ -332,9 +332,9 @@ def _message(rule: AlertRule, row: PastFiring) -> PreviewMessage:
     return PreviewMessage(subject=subject_line(message.subject), body=message.body)
 
 
-def _shown_title(kind: str, title: str) -> str:
-    """Return the title for people. That of a group quotes an error message."""
-    return quoting_text(title) if kind == "group" else title
+def _shown_title(kind: str, key: str, title: str) -> str:
+    """Return the title for people. That of a group quotes an error message, so some people see its number instead."""
+    return title if kind != "group" or quoting_text(title) == title else f"Group {key}"
 
 
 def _rule_document(

@@ -30,6 +30,7 @@ from dlqadmin.people.requests import AcceptBody, InvitationBody, OfferBody
 from dlqadmin.people.views import team_of
 from dlqadmin.rest.current_request import client_address
 from dlqadmin.rest.documents import extend
+from dlqadmin.rest.links import page_link
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.requests import checked
 from dlqadmin.rest.times import iso
@@ -145,6 +146,6 @@ def _manageable(user: Any) -> Any:
 
 
 def _created(request: Request, made: Invitation, secret: str) -> Response:
-    link = request.build_absolute_uri(f"/invitation/{secret}")
+    link = page_link(request, f"/invitation/{secret}")
     shown = invitation_document(made, timezone.now())
     return Response(extend(CreatedInvitation, shown, link=link), status=201, headers=NO_STORE)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError as Invalid
@@ -30,14 +31,21 @@ from dlqadmin.teams.models import Team
 MOST_OPEN = 500  # of all inviters
 INVALID = "This link is not valid any more. Ask the person who sent it for a new one."
 TAKEN = "Choose another name: this one cannot be used."
+SIGN_IN_OFF = (
+    "Sign-in by password is off: an invited account could not sign in. Let the person sign in with a provider."
+)
 OBJECT = "invitation"
 
 
 def invite(
     inviter: User, name: str, team: Team | None, roles: Iterable[str], days: int, now: datetime
 ) -> tuple[Invitation, str]:
-    """Create an invitation that expires after `days`; return it with its secret. Raises PermissionDenied."""
+    """Create an invitation that expires after `days`; return it with its secret.
+
+    Raises PermissionDenied, and StateConflict while only superusers may sign in with a password.
+    """
     require_change(inviter, team)
+    _check_local_sign_in()
     wanted = given(roles)
     with transaction.atomic():
         made, secret = _create(inviter, now, days, name=name, team=team, roles=wanted)
@@ -80,7 +88,7 @@ def offered(secret: str, now: datetime) -> Invitation:
 def accept(secret: str, username: str, password: str, address: str | None, now: datetime) -> User:
     """Create the account that the invitation offers, or set the password of its account; return the user.
 
-    Tries count towards the limits of sign-ins. Raises TooManyTries, NotFound and ValidationError.
+    Tries count towards the limits of sign-ins. Raises TooManyTries, NotFound, StateConflict and ValidationError.
     """
     account = f"invitation {digest_of(secret)}"
     sign_in_limits.take(account, address)
@@ -90,6 +98,8 @@ def accept(secret: str, username: str, password: str, address: str | None, now: 
         known = Invitation.objects.filter(digest=digest_of(secret)).values_list("name", flat=True).first()
         record("", "invitation refused", OBJECT, known or "an unknown link")
         raise
+    if found.account is None:
+        _check_local_sign_in()  # it may have been switched off since the link was made
     user = found.account or _new_user(username)
     try:
         validate_password(password, user)
@@ -120,6 +130,12 @@ def _create(inviter: User, now: datetime, days: int, **columns: Any) -> tuple[In
         digest=digest_of(secret), inviter=inviter, created_at=now, expires_at=now + timedelta(days=days), **columns
     )
     return made, secret
+
+
+def _check_local_sign_in() -> None:
+    """Raise StateConflict if a new account could not sign in with the password that its owner chooses."""
+    if not settings.LOCAL_SIGN_IN:
+        raise StateConflict(SIGN_IN_OFF)
 
 
 def _open(now: datetime) -> Any:

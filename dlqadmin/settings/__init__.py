@@ -203,7 +203,8 @@ AUDIT_SHIP_TO = env.str("AUDIT_SHIP_TO", default="")
 
 # Channels of notifications. The key encrypts their targets; former keys still decrypt. Messages go to no loopback
 # or private address, except the hosts and networks (CIDR) listed here.
-# The address at which people open the dashboard, for links in messages. Empty: messages have no links.
+# The address at which people open the dashboard, for links that leave it. Empty: alerts have no
+# links, and other links use the host of the request.
 DLQADMIN_URL = env.str("DLQADMIN_URL", default="").rstrip("/")
 ALERT_KEY = environment.alert_key(SECRET_KEY)
 ALERT_OLD_KEYS: list[str] = env.list("ALERT_OLD_KEYS", default=[])

@@ -192,7 +192,7 @@ def test_a_new_error_is_told_once_on_both_channels_and_acknowledged_behind_the_l
         watched.page.goto(link)
         sign_in_at_provider(watched.page, "sam")
         assert watched.page.url == link
-        expect(watched.page.get_by_role("heading", level=1)).to_have_text(message["subject"])
+        expect(watched.page.get_by_role("heading", level=1)).to_have_text(f"Group {message['facts']['subject']['key']}")
         assert post(watched.page, f"alerts/{firing}/acknowledge", {})[0] == 403
         # The role counts from the next request on, without another sign-in.
         give(two_teams.admin, STATIONS, two_teams.ids[STATIONS.name], ("operator", "payload reader"))

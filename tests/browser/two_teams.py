@@ -19,6 +19,7 @@ from tests.support.product import Product
 
 INDEXED_S = 60
 PHONE, DIGITS = "+49-171-55501427", "55501427"
+OTHER_PHONE = "+49-30-90260"  # no rule masks it
 ENGINES = ("usgs-to-sql", "usgs.earthquakes")
 
 
@@ -31,6 +32,7 @@ class TeamFacts(NamedTuple):
     owns: tuple[str, ...]
     connectors: tuple[str, ...]
     roles: tuple[str, ...]
+    phone: str
 
     @property
     def topic(self) -> str:
@@ -42,9 +44,12 @@ class TeamFacts(NamedTuple):
 
 
 QUAKES = TeamFacts(
-    "quakes", "quakes-on-call", "zebrafinch", ("quakes.*", "usgs.*"), ("usgs-*",), ("operator", "payload reader")
+    "quakes", "quakes-on-call", "zebrafinch", ("quakes.*", "usgs.*"), ("usgs-*",), ("operator", "payload reader"),
+    OTHER_PHONE,
+)  # fmt: skip
+STATIONS = TeamFacts(
+    "stations", "stations", "mockingbird", ("stations.*",), ("stations-*",), ("payload reader",), PHONE
 )
-STATIONS = TeamFacts("stations", "stations", "mockingbird", ("stations.*",), ("stations-*",), ("payload reader",))
 TEAMS = (QUAKES, STATIONS)
 PEOPLE = {
     "quinn": {"sub": "q", "preferred_username": "quinn", "groups": [QUAKES.group]},
@@ -97,8 +102,8 @@ def fail(product: Product, team: TeamFacts, problem: str, number: int = 0) -> No
         "stage": "TASK_PUT",
         "class.name": f"org.example.{team.word}.Sink",
         "exception.class.name": f"org.example.{team.word}.{problem}",
-        "exception.message": f"{team.word}: nobody answers at {PHONE}",
-        "exception.stacktrace": f"{team.word}.{problem}: nobody answers at {PHONE}\n\tat Sink.put(Sink.java:1)",
+        "exception.message": f"{team.word}: nobody answers at {team.phone}",
+        "exception.stacktrace": f"{team.word}.{problem}: nobody answers at {team.phone}\n\tat Sink.put(Sink.java:1)",
     }
     headers = tuple((f"__connect.errors.{name}", text.encode()) for name, text in facts.items())
     key, value = record_of(team, number)
@@ -107,7 +112,7 @@ def fail(product: Product, team: TeamFacts, problem: str, number: int = 0) -> No
 
 def record_of(team: TeamFacts, number: int) -> tuple[bytes, bytes]:
     """Return the key and the value of a team's record."""
-    value = {"station": f"{team.word} {number}", "contact": {"name": "on call", "phone": PHONE}}
+    value = {"station": f"{team.word} {number}", "contact": {"name": "on call", "phone": team.phone}}
     return f"{team.word}-{number}".encode(), json.dumps(value).encode()
 
 

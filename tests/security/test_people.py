@@ -401,3 +401,26 @@ def test_only_administrators_see_the_tokens_of_others(root: User, lead: User) ->
     assert [row["owner"] for row in shown] == ["ada"]
     assert signed_in(lead).get(f"{API}/tokens?everybody=true").status_code == 403
     assert signed_in(root).delete(f"{API}/tokens/{shown[0]['id']}").json()["state"] == "revoked"
+
+
+def test_without_local_sign_in_nobody_is_invited_to_an_account_that_cannot_sign_in(
+    root: User, settings: Settings
+) -> None:
+    secret = secret_of(invite(root, None))
+    settings.LOCAL_SIGN_IN = False
+    refused = invite(root, None)
+    assert (refused.status_code, refused.json()["detail"]) == (409, invitations.SIGN_IN_OFF)
+    body = {"token": secret, "username": "sam", "password": "another-long-password-9"}
+    late = APIClient().post(f"{API}/invitations/accept", body)
+    assert (late.status_code, late.json()["detail"]) == (409, invitations.SIGN_IN_OFF)
+    assert not User.objects.filter(username="sam").exists()
+    settings.LOCAL_SIGN_IN = True
+    assert APIClient().post(f"{API}/invitations/accept", body).status_code == 204
+
+
+@pytest.mark.parametrize(("own", "begin"), [("https://dlq.example", "https://dlq.example"), ("", "http://testserver")])
+def test_the_link_of_an_invitation_begins_with_the_address_of_the_dashboard(
+    root: User, settings: Settings, own: str, begin: str
+) -> None:
+    settings.DLQADMIN_URL = own
+    assert invite(root, None).json()["link"].startswith(f"{begin}/invitation/")

@@ -31,6 +31,7 @@ from dlqadmin.deadletters.groups.requests import (
 from dlqadmin.deadletters.groups.views import find_group, group_response
 from dlqadmin.deadletters.models import Group, Regrouping, RegroupingMove
 from dlqadmin.deadletters.models.reach import has_whole_groups
+from dlqadmin.rest.links import page_link
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.requests import actor, checked
@@ -90,7 +91,7 @@ class GroupNotes(GroupActionView):
     def post(self, request: Request, pk: int) -> Response:
         """Add a note."""
         _check_exists(pk)
-        link = request.build_absolute_uri(f"/groups/{pk}")
+        link = page_link(request, f"/groups/{pk}")
         triage.add_note(pk, actor(request), checked(NoteBody, request)["text"], timezone.now(), link)
         return group_response(request, find_group(pk))
 

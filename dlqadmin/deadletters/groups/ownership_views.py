@@ -43,6 +43,7 @@ from dlqadmin.deadletters.index import ownership
 from dlqadmin.deadletters.models import GroupIssue, IssueTracker
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.rest.idempotency import IDEMPOTENCY, once
+from dlqadmin.rest.links import page_link
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.requests import actor, checked
 from dlqadmin.rest.times import iso
@@ -202,7 +203,7 @@ class GroupIssueCreation(APIView):
         Within a minute, repeats return the first issue. The status is 502 if the tracker does not answer as expected.
         """
         found, tracker = find_group(pk), _find_tracker(checked(IssueCreationBody, request)["tracker"])
-        link = request.build_absolute_uri(f"/groups/{found.pk}")
+        link = page_link(request, f"/groups/{found.pk}")
         asked_once = once(request, f"{found.pk} {tracker.pk}".encode())  # the body does not name the group
         made = issue_webhooks.create(found, tracker, link, actor(request), asked_once)
         return Response(issue_document(made), status=201)

@@ -174,3 +174,13 @@ def test_an_upgrade_finds_the_sources_of_replayed_selections(olga: APIClient) ->
         cursor.execute(migration.ADD_KNOWN)
     after = set(SelectionSource.objects.values_list("selection", "cluster", "topic", "connector"))
     assert (after, len(after)) == (before, 4)
+
+
+@pytest.mark.parametrize("status", ["paused", "running"])
+def test_a_replay_to_a_target_of_others_is_not_resumed(sam: APIClient, olga: APIClient, status: str) -> None:
+    chosen = post(olga, "selections", {"filter": f"{WEEK}&topic=stations.dlq"})["id"]
+    made = post(olga, "replays", {"selection": chosen, "target_topic": "orders"})
+    Replay.objects.update(status=status, started_at=Replay.objects.get().planned_at)
+    answer = sam.post(f"{API}/replays/{made['id']}/resume", {})
+    refused(answer, 403, "Your teams do not own the target topic orders")
+    assert Replay.objects.get().status == status

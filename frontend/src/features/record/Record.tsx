@@ -58,15 +58,18 @@ export function Record() {
   useTitle(letter ? `${letter.topic} / ${letter.partition} / ${letter.offset}` : "Record");
   if (!letter) {
     return (
-      <Panel>
-        {error ? (
-          <LoadError title="This record could not be loaded" error={error}>
-            <Button to={`/records?${address}`}>Back to the records</Button>
-          </LoadError>
-        ) : (
-          <SkeletonRows rows={10} />
-        )}
-      </Panel>
+      <>
+        <PageHead title="Record" />
+        <Panel>
+          {error ? (
+            <LoadError title="This record could not be loaded" error={error}>
+              <Button to={`/records?${address}`}>Back to the records</Button>
+            </LoadError>
+          ) : (
+            <SkeletonRows rows={10} />
+          )}
+        </Panel>
+      </>
     );
   }
   return (

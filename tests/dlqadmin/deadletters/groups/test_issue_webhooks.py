@@ -145,3 +145,13 @@ def test_a_tracker_without_a_webhook_creates_nothing(as_operator: APIClient) -> 
     assert create(as_operator, group(), plain).status_code == 400
     viewer = signed_in(person("vera", "viewer"))
     assert create(viewer, group(), plain).status_code == 403
+
+
+def test_the_link_of_an_issue_begins_with_the_address_of_the_dashboard(
+    as_operator: APIClient, target: HttpTarget, settings: Settings
+) -> None:
+    settings.DLQADMIN_URL = "https://dlq.example"
+    found, (jira, _) = group(), tracker(target.url)
+    assert create(as_operator, found, jira).status_code == 201
+    [seen] = target.seen
+    assert json.loads(seen.body)["link"] == f"https://dlq.example/groups/{found.pk}"

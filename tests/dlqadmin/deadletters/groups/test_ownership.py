@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from celery import current_app
 from django.contrib.auth.models import User
+from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
@@ -199,8 +200,10 @@ def test_a_mentioned_person_gets_an_email(
     mail_server: MailServer,
     django_capture_on_commit_callbacks: Any,
     monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
 ) -> None:
     monkeypatch.setitem(current_app.conf, "task_always_eager", True)
+    settings.DLQADMIN_URL = "https://dlq.example"
     group, vera = group_of(), person("vera", "viewer")
     User.objects.filter(pk=vera.pk).update(email="vera@example.com")
     person("sid", "viewer")  # has no address
@@ -211,4 +214,4 @@ def test_a_mentioned_person_gets_an_email(
         assert answer.status_code == 200
     [(people, mail)] = mail_server.mails
     assert (people, mail["Subject"]) == (["vera@example.com"], f"operator-1 mentioned you: {group.title}")
-    assert f"http://testserver/groups/{group.pk}" in str(mail.get_payload())
+    assert f"https://dlq.example/groups/{group.pk}" in str(mail.get_payload())
