@@ -341,6 +341,7 @@ def two_processes(redis_url: str, tmp_path: Path, django_db_setup: None) -> Iter
 
 
 @pytest.mark.slow
+@pytest.mark.django_db  # so that there is a migrated schema to copy
 def test_processes_share_the_count_and_no_server_takes_the_forged_header(two_processes: list[str]) -> None:
     statuses = []
     for number in range(LIMIT + 1):

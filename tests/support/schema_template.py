@@ -54,10 +54,11 @@ def load(copy: Path) -> None:
 def save(copy: Path) -> None:
     """Copy the migrated test database, if it is SQLite, in place of former copies.
 
-    Another process may save the same copy at the same time.
+    Another process may save the same copy at the same time. Without a test that is marked `django_db`, pytest-django
+    has made no database, and there is nothing to copy.
     """
     connection = connections[DEFAULT_DB_ALIAS]
-    if connection.vendor != "sqlite":
+    if connection.vendor != "sqlite" or "django_migrations" not in connection.introspection.table_names():
         return
     copy.parent.mkdir(parents=True, exist_ok=True)
     draft = copy.with_suffix(f".{os.getpid()}")
