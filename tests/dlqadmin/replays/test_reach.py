@@ -119,6 +119,15 @@ def test_a_target_of_others_is_refused(sam: APIClient, olga: APIClient) -> None:
     refused(sam.post(f"{API}/replays/{made['id']}/plan", {}), 403, "target topic orders")
 
 
+def test_a_replay_to_a_target_of_others_is_not_resumed(sam: APIClient, olga: APIClient) -> None:
+    chosen = post(sam, "selections", {"filter": f"{WEEK}&topic=stations.dlq"})["id"]
+    made = post(olga, "replays", {"selection": chosen, "target_topic": "orders"})
+    Replay.objects.update(status="paused", started_at=Replay.objects.get().planned_at)
+    refused(sam.post(f"{API}/replays/{made['id']}/resume", {}), 403, "target topic orders")
+    assert Replay.objects.get().status == "paused"
+    assert olga.post(f"{API}/replays/{made['id']}/resume", {}).status_code == 200
+
+
 def test_select_all_and_set_aside_leaves_others_alone(sam: APIClient) -> None:
     chosen = post(sam, "selections", {"filter": WEEK})["id"]
     post(sam, "disposals", {"selection": chosen, "kind": "discard", "reason": "broken"})
