@@ -67,15 +67,15 @@ def settle(asked: ExportRequest) -> ExportRequest:
     return msgspec.structs.replace(asked, filters=freeze_groups(asked.filters))
 
 
-def parse_stream(params: QueryDict, reader: PayloadReader) -> StreamRequest:
+def parse_stream(params: QueryDict, reader: PayloadReader, user_id: int) -> StreamRequest:
     """Parse the parameters of a stream. Raises ParameterError.
 
-    A `resume` token continues the file for which it was issued.
+    A `resume` token continues the file for which it was issued, for the person who began it.
     """
     token = params.get("resume")
     after, limit = params.get("after"), params.get("limit")
     return StreamRequest(
-        asked=_verify_token(token) if token else ask(params, reader),
+        asked=_verify_token(token, user_id) if token else ask(params, reader),
         format=parse_format(params.get("format") or "ndjson"),
         after=_parse_id("after", after) if after else 0,
         limit=parse_limit(limit, maximum=MAX_STREAMED) if limit else None,
@@ -89,9 +89,9 @@ def parse_format(name: str) -> FileFormat:
     return FORMATS[name]
 
 
-def sign_request(asked: ExportRequest) -> str:
-    """Return the request as a signed token, which clients cannot forge."""
-    return signing.dumps(msgspec.to_builtins(asked), salt=SALT, compress=True)
+def sign_request(asked: ExportRequest, user_id: int) -> str:
+    """Return the request as a signed token, which clients cannot forge and other people cannot use."""
+    return signing.dumps(msgspec.to_builtins(asked), salt=_salt(user_id), compress=True)
 
 
 def refuse_too_many(streamed: StreamRequest) -> None:
@@ -123,11 +123,16 @@ def _count_up_to_limit(streamed: StreamRequest) -> int:
     return apply(asked.filters.unprobed(), rows).order_by()[: MAX_STREAMED + 1].count()
 
 
-def _verify_token(token: str) -> ExportRequest:
+def _salt(user_id: int) -> str:
+    # The filters were checked against the teams and masking rules of this person only.
+    return f"{SALT}:{user_id}"
+
+
+def _verify_token(token: str, user_id: int) -> ExportRequest:
     try:
-        return msgspec.convert(signing.loads(token, salt=SALT), ExportRequest)
+        return msgspec.convert(signing.loads(token, salt=_salt(user_id)), ExportRequest)
     except (signing.BadSignature, msgspec.ValidationError):
-        raise ParameterError("resume", "is not a resume token of this server") from None
+        raise ParameterError("resume", "is not a resume token that this server gave to you") from None
 
 
 def _parse_id(parameter: str, text: str) -> int:

@@ -144,6 +144,12 @@ def test_an_idempotency_key_returns_nothing_that_is_out_of_reach_by_now(sam: API
     refused(sam.post(f"{API}/selections", body, headers=key), 409, "can't reach any more")
 
 
+def test_a_download_is_resumed_by_nobody_else(sam: APIClient, olga: APIClient) -> None:
+    token = olga.get(f"{API}/dead-letters/export")["Export-Resume"]
+    assert olga.get(f"{API}/dead-letters/export", {"resume": token}).status_code == 200
+    refused(sam.get(f"{API}/dead-letters/export", {"resume": token}), 400, "gave to you")
+
+
 def test_an_export_is_not_downloaded_after_its_author_lost_a_team(stations: Team) -> None:
     quakes = team("quakes", ["usgs.*"])
     user = member("sue", {stations: ("operator", "payload reader"), quakes: ("operator", "payload reader")})
