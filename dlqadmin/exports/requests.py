@@ -11,7 +11,7 @@ from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.counters import cells
-from dlqadmin.deadletters.search.filters import Filters, apply, freeze_groups, parse_filters
+from dlqadmin.deadletters.search.filters import Filters, apply, freeze_groups, narrowed, parse_filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.exports.formats import FORMATS, FileFormat
 from dlqadmin.rest.documents import Form
@@ -67,15 +67,15 @@ def settle(asked: ExportRequest) -> ExportRequest:
     return msgspec.structs.replace(asked, filters=freeze_groups(asked.filters))
 
 
-def parse_stream(params: QueryDict, reader: PayloadReader) -> StreamRequest:
+def parse_stream(params: QueryDict, reader: PayloadReader, user_id: int) -> StreamRequest:
     """Parse the parameters of a stream. Raises ParameterError.
 
-    A `resume` token continues the file for which it was issued.
+    A `resume` token continues the file for which it was issued, for the person who began it.
     """
     token = params.get("resume")
     after, limit = params.get("after"), params.get("limit")
     return StreamRequest(
-        asked=_verify_token(token) if token else ask(params, reader),
+        asked=_continued(token, reader, user_id) if token else ask(params, reader),
         format=parse_format(params.get("format") or "ndjson"),
         after=parse_id("after", after) if after else 0,
         limit=parse_limit(limit, maximum=MAX_STREAMED) if limit else None,
@@ -89,9 +89,9 @@ def parse_format(name: str) -> FileFormat:
     return FORMATS[name]
 
 
-def sign_request(asked: ExportRequest) -> str:
-    """Return the request as a signed token, which clients cannot forge."""
-    return signing.dumps(msgspec.to_builtins(asked), salt=SALT, compress=True)
+def sign_request(asked: ExportRequest, user_id: int) -> str:
+    """Return the request as a signed token, which clients cannot forge and other people cannot use."""
+    return signing.dumps(msgspec.to_builtins(asked), salt=_salt(user_id), compress=True)
 
 
 def refuse_too_many(streamed: StreamRequest) -> None:
@@ -123,8 +123,19 @@ def _count_up_to_limit(streamed: StreamRequest) -> int:
     return apply(asked.filters.unprobed(), rows).order_by()[: MAX_STREAMED + 1].count()
 
 
-def _verify_token(token: str) -> ExportRequest:
+def _salt(user_id: int) -> str:
+    # The filters were checked against the teams and masking rules of this person only.
+    return f"{SALT}:{user_id}"
+
+
+def _continued(token: str, reader: PayloadReader, user_id: int) -> ExportRequest:
+    """Return the request of a token, narrowed to what its reader may see by now."""
+    asked = _verify_token(token, user_id)
+    return msgspec.structs.replace(asked, filters=narrowed(asked.filters, reader))
+
+
+def _verify_token(token: str, user_id: int) -> ExportRequest:
     try:
-        return msgspec.convert(signing.loads(token, salt=SALT), ExportRequest)
+        return msgspec.convert(signing.loads(token, salt=_salt(user_id)), ExportRequest)
     except (signing.BadSignature, msgspec.ValidationError):
-        raise ParameterError("resume", "is not a resume token of this server") from None
+        raise ParameterError("resume", "is not a resume token that this server gave to you") from None

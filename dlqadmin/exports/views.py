@@ -76,7 +76,7 @@ class DeadLetterExport(APIView):
         NDJSON and CSV continue byte for byte.
         """
         reader = reader_of(request.user)
-        wanted = requests.parse_stream(request.query_params, reader)
+        wanted = requests.parse_stream(request.query_params, reader, actor(request).pk)
         requests.refuse_too_many(wanted)
         asked, form = requests.settle(wanted.asked), wanted.format
         detail = {"query": request.META.get("QUERY_STRING", ""), "watermark": asked.watermark}
@@ -91,7 +91,7 @@ class DeadLetterExport(APIView):
             head=not wanted.after,
         )
         name = f"dead-letters-{timezone.now():%Y%m%dT%H%M%SZ}.{form.name}"
-        headers = {"Export-Resume": requests.sign_request(asked)}
+        headers = {"Export-Resume": requests.sign_request(asked, actor(request).pk)}
         return _download(streams.from_database(found), form.content_type, name, headers)
 
 

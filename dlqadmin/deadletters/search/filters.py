@@ -145,20 +145,28 @@ def parse_filters(
             if values:
                 target[name] = tuple(_checked_values(parameter, field, values))
     filters = _combine(Filters(start, end, include, exclude), _compile(params.get("q", "")))
-    # Counts and empty pages answer a guess too, so this applies to all lists, not only to those with content.
-    if asked := filters.of_content:
-        if not reader.reads_any:
-            raise PermissionDenied(_refusal(asked[0]))
-        with reading_content(reader):
-            # As a choice: facets leave out their own dimension, so a filter by topic would not narrow topics.
-            filters = _without_masked(within_reach(filters, as_choice=True), reader)
-    else:
-        filters = within_reach(filters)
+    filters = narrowed(filters, reader)
     if filters.probed and not probing:
         raise ParameterError(
             "q", f"`value.` and `header.` search only the newest {PROBED} records, so they can't be used here"
         )
     return filters
+
+
+def narrowed(filters: Filters, reader: PayloadReader) -> Filters:
+    """Return the filters with conditions that leave out what the reader may not reach or search.
+
+    Raises PermissionDenied if a reader without permission to read payloads filters by content.
+    """
+    asked = filters.of_content
+    if not asked:
+        return within_reach(filters)
+    # Counts and empty pages answer a guess too, so this applies to all lists, not only to those with content.
+    if not reader.reads_any:
+        raise PermissionDenied(_refusal(asked[0]))
+    with reading_content(reader):
+        # As a choice: facets leave out their own dimension, so a filter by topic would not narrow topics.
+        return _without_masked(within_reach(filters, as_choice=True), reader)
 
 
 def _without_masked(filters: Filters, reader: PayloadReader) -> Filters:

@@ -73,6 +73,7 @@ class ReplayResume(ReplayAct):
     def post(self, request: Request, pk: int) -> Response:
         """Continue to send after a pause. Continuing past a canary that did not pass needs a reason."""
         body, replay = checked(MaybeWhyBody, request), replay_of(pk)
+        # Somebody else may have started it, and the topic may have changed teams since.
         check_target(replay.selection, replay.target_topic, replay.target_cluster)
         return _answer(pk, controls.resume(replay, actor(request), timezone.now(), body["reason"]))
 
