@@ -183,7 +183,7 @@ def test_nothing_is_lost_when_the_worker_and_the_node_are_killed_in_the_middle(b
             time.sleep(0.5)
             child.kill()
         threading.Timer(0.5, node.start).start()
-        report = connector.run(60_000)
+        report = connector.run(180_000)  # the node alone may need a minute to start
         assert report.end is LeaseEnd.CAUGHT_UP, report.trace
         assert set(node.documents(connector.topic)) == set(ids(connector, 1700))
         assert connector.letters() == []

@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from demo.broker import LocalBroker
+from demo.network import wait_until
+from dlqadmin.broker import topics
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.lineage_claims import claim
 from dlqadmin.replays.items.messages import stripped
@@ -78,10 +80,11 @@ class Target:
         self.admin.delete_records([before])[before].result(20)
 
     def change(self, option: str, value: str) -> None:
-        """Set an option of the topic."""
+        """Set an option of the topic, and wait until the broker says so: it learns it later than the controller."""
         entry = ConfigEntry(option, value, incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ConfigResource.Type.TOPIC, self.name, incremental_configs=[entry])
         self.admin.incremental_alter_configs([resource])[resource].result(20)
+        wait_until(lambda: topics.configs([self.name])[self.name][option] == value, f"{option}={value}", 20)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from demo.network import wait_until
 from dlqadmin.broker import topics
 from dlqadmin.broker.transactions import ChunkProducer
 from dlqadmin.deadletters.models import DeadLetter, ReplayMark
@@ -44,7 +45,13 @@ def test_a_shadow_topic_is_made_like_its_origin_and_no_outcome_is_awaited(target
     name = f"{target.name}.shadow.{replay}"
     replay.items.update(target_topic=name)
     DeadLetter.objects.update(origin_topic=target.name)
-    assert send_slice(replay.pk, "sender") is False
+
+    def sent() -> bool:
+        """A new topic may have no leader for a moment; the replay waits then."""
+        assert send_slice(replay.pk, "sender") is False
+        return not unsettled(Replay.objects.all())
+
+    wait_until(sent, "a sent replay", 20)
     assert topics.cluster().topics[name] == 1
     assert topics.configs([name])[name]["retention.ms"] == str(7 * 24 * 3600 * 1000)
     assert topics.ends([(name, 0)])[name, 0] > 0

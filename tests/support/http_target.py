@@ -70,7 +70,11 @@ class HttpTarget:
             protocol_version = "HTTP/1.1"
 
             def _any(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                length = int(self.headers.get("Content-Length", 0))
+                body = self.rfile.read(length)
+                if len(body) < length:  # the client died in the middle of its request
+                    self.close_connection = True
+                    return
                 one = Seen(self.command, self.path, dict(self.headers.items()), body)
                 target.seen.append(one)
                 reply = target.answer(one)
