@@ -137,8 +137,11 @@ def escalated_groups(values: Values, scope: RuleScope, facts: AlertFacts) -> Ite
 
 def group_events(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield the open groups with more than a number of records in the interval."""
+    window = facts.windows.get(values["within_s"], {})
+    if sum(window.values()) <= values["more_than"]:
+        return  # no group has more than all of them, so the filter need not be asked about each source
     sums: dict[int, int] = defaultdict(int)
-    for cell, n in facts.windows.get(values["within_s"], {}).items():
+    for cell, n in window.items():
         if scope.has(cell, facts):
             sums[facts.fingerprints[cell.fingerprint].group] += n
     for pk, n in sums.items():
@@ -150,6 +153,8 @@ def group_events(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterabl
 def all_records(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield one subject if more than a number of records failed in the interval."""
     window = facts.windows.get(values["within_s"], {})
+    if sum(window.values()) <= values["more_than"]:
+        return  # the filter only takes records away, so it need not be asked about each source
     total = sum(n for cell, n in window.items() if scope.has(cell, facts))
     if total > values["more_than"]:
         found = {"records": total, "within_s": values["within_s"]}
@@ -262,7 +267,10 @@ CONDITIONS: Mapping[str, ConditionKind] = {kind.name: kind for kind in _KINDS}
 
 
 class CompiledRule:
-    """A rule, ready to be matched. It stays valid for one version of the rule and one set of team patterns."""
+    """A rule, ready to be matched. It stays valid for one version of the rule and one set of team patterns.
+
+    `needs` are the names of the facts that its conditions need, `intervals` the lengths (s) of its windows.
+    """
 
     def __init__(
         self, conditions: Iterable[Values], query: str, reach: Reach, cluster: str, *, match_all: bool, **bounds: Any
@@ -270,30 +278,23 @@ class CompiledRule:
         self.conditions = [{**bounds, **values} for values in conditions]
         self.match_all = match_all
         self.scope = RuleScope(reach, compile_filter(query), cluster)
+        # Every evaluation asks each rule for these, so they are worked out once.
+        self.needs = frozenset().union(*(CONDITIONS[values["kind"]].needs for values in self.conditions))
+        self.intervals = frozenset(values["within_s"] for values in self.conditions if "within_s" in values)
+        self.mixes_subjects = self._mixes_subjects()
         self._reads = self.needs - {"groups", "windows", "consumed"} | {("window", s) for s in self.intervals}
 
     def reads(self, names: frozenset[Any]) -> bool:
         """Return whether the rule needs one of these facts, named as `AlertFacts.renewed` names them."""
         return not self._reads.isdisjoint(names)
 
-    @property
-    def mixes_subjects(self) -> bool:
+    def _mixes_subjects(self) -> bool:
         """Return whether conditions about groups and about other subjects must hold together.
 
         Then any group can make it hold, so it must be matched against all groups.
         """
         about_groups = {"groups" in CONDITIONS[values["kind"]].needs for values in self.conditions}
         return self.match_all and len(about_groups) > 1
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Return the names of the facts that its conditions need."""
-        return frozenset().union(*(CONDITIONS[values["kind"]].needs for values in self.conditions))
-
-    @property
-    def intervals(self) -> set[int]:
-        """Return the lengths (s) of its windows."""
-        return {values["within_s"] for values in self.conditions if "within_s" in values}
 
     def match(self, facts: AlertFacts) -> dict[Subject, SubjectMatch]:
         """Return the subjects for which the rule holds.

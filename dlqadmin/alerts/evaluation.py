@@ -7,7 +7,7 @@ that evaluate at once, one stores nothing. A worker that is killed before the co
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -57,6 +57,7 @@ class RuleEvaluator:
         self._teams = AlertTeamFacts({})
         self._rules: list[AlertRule] = []
         self._compiled: dict[int, tuple[object, CompiledRule]] = {}
+        self._compiled_of: object = None  # the list of rules that was compiled; a list that is read again is another
         self._seen: EvaluationStamp | None = None
         self._whole_at: datetime | None = None
 
@@ -101,6 +102,9 @@ class RuleEvaluator:
         reaches = reaches_of(frozenset(rule.team_id for rule in rules if rule.team_id is not None))
         if reaches != self._teams.reaches:
             self._teams = AlertTeamFacts(reaches)
+        elif rules is self._compiled_of:
+            return False
+        self._compiled_of = rules
         kept = {}
         changed = False
         for rule in rules:
@@ -150,15 +154,17 @@ class RuleEvaluator:
             # Acknowledged, changed or deleted meanwhile: what the transaction reads counts.
             active = _active(lock=True)
             told = _told_before(found, active)
-            for rule in self._unchanged():
-                own, matches = active.get(rule.pk, {}), found.get(rule.pk)
-                if matches is not None and (own or matches):
-                    _apply(rule, own, matches, told[rule.pk], facts)
+            # Most rules have nothing that fires or fired, so they are not read again.
+            for rule in self._unchanged({pk for pk, matches in found.items() if matches or active.get(pk)}):
+                _apply(rule, active.get(rule.pk, {}), found[rule.pk], told[rule.pk], facts)
             return Pass(sent=_finish(facts.at))
 
-    def _unchanged(self) -> Iterator[AlertRule]:
-        """Yield the rules that are as they were when they were read, with the columns that have no version."""
-        rows = AlertRule.objects.order_by().values_list("pk", "version", "muted_until", "digested_at")
+    def _unchanged(self, pks: Collection[int]) -> Iterator[AlertRule]:
+        """Yield these of the rules that are as they were when they were read, with the columns without a version."""
+        if not pks:
+            return
+        chosen = AlertRule.objects.filter(pk__in=pks).order_by()
+        rows = chosen.values_list("pk", "version", "muted_until", "digested_at")
         present = {pk: (version, muted, digested) for pk, version, muted, digested in rows}
         for rule in self._rules:
             if (row := present.get(rule.pk)) is not None and row[0] == rule.version:

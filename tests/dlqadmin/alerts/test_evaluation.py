@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from dlqadmin.alerts import evaluation, notices
+from dlqadmin.alerts.conditions import RuleScope
 from dlqadmin.alerts.evaluation import RuleEvaluator
 from dlqadmin.alerts.firings import acknowledge, snooze
 from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, EvaluationMark
@@ -46,6 +48,34 @@ def test_the_next_new_group_is_told_too() -> None:
     tick(NOW, worker)
     index([letter(1, message=NST)])
     assert tick(NOW + 5 * SECOND, worker) == 1
+
+
+@pytest.mark.parametrize("kind", ["records", "group_events"])
+def test_a_bound_above_all_records_asks_the_filter_about_no_source(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule({"kind": kind, "more_than": 3, "within_s": 300})
+    index([letter(n) for n in range(3)])
+    asked: list[object] = []
+
+    def has(_scope: object, cell: object, _facts: object) -> bool:
+        asked.append(cell)
+        return True
+
+    monkeypatch.setattr(RuleScope, "has", has)
+    assert (tick(NOW + SECOND), asked) == (0, [])
+    index([letter(3)])
+    assert (tick(NOW + SECOND), len(asked)) == (1, 1)
+
+
+def test_rules_without_firings_and_matches_are_not_read_again() -> None:
+    rule({"kind": "records", "more_than": 3, "within_s": 300})
+    worker = RuleEvaluator()
+    index([letter(0)])
+    tick(NOW, worker)
+    index([letter(1)])
+    with CaptureQueriesContext(connection) as queries:
+        tick(NOW + 5 * SECOND, worker)
+    read = [query["sql"] for query in queries if 'FROM "alerts_alertrule"' in query["sql"]]
+    assert [sql for sql in read if "muted_until" in sql] == []
 
 
 def test_groups_from_before_the_rule_are_not_told() -> None:
