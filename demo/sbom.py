@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
 
 from demo.environment import ROOT
 from demo.jars import KAFKA_HOME, PINS, pins
@@ -28,22 +28,23 @@ FOLDER = ROOT / ".local" / "sbom"
 
 def python_packages() -> dict[str, Any]:
     """Return the bill of the locked Python packages."""
-    lock = str(ROOT / "locks" / "run.txt")
-    return _bill([sys.executable, "-m", "cyclonedx_py", "requirements", lock, "--output-reproducible", "--of", "JSON"])
+    lines = (ROOT / "locks" / "run.txt").read_text().replace("\\\n", "").splitlines()
+    return _bill([_package(line) for line in lines])
 
 
 def frontend_packages() -> dict[str, Any]:
     """Return the bill of the packages that the built frontend contains."""
     npm = ["npm", "--prefix", str(ROOT / "frontend"), "sbom", "--sbom-format", "cyclonedx", "--omit", "dev"]
-    return _bill([*npm, "--package-lock-only"])
+    bill: dict[str, Any] = json.loads(
+        subprocess.run([*npm, "--package-lock-only"], check=True, capture_output=True).stdout
+    )
+    return bill
 
 
 def kafka_jars() -> dict[str, Any]:
     """Return the bill of the broker's jars."""
     pinned = pins(PINS)
-    bom = Bom(components=[_jar(path, pinned[path.name]) for path in sorted(KAFKA_HOME.glob("*.jar"))])
-    bill: dict[str, Any] = json.loads(JsonV1Dot6(bom).output_as_string())
-    return bill
+    return _bill([_jar(path, pinned[path.name]) for path in sorted(KAFKA_HOME.glob("*.jar"))])
 
 
 def main() -> None:
@@ -55,14 +56,25 @@ def main() -> None:
         print(f"{path.relative_to(ROOT)}: {len(bill['components'])} components")
 
 
+def _package(line: str) -> Component:
+    """Return the component of a line of a lock: `name==version ; marker --hash=sha256:digest …`."""
+    requirement, *digests = line.split(" --hash=sha256:")
+    name, _, version = requirement.partition(" ;")[0].strip().partition("==")
+    return _component(name, version, [digest.strip() for digest in digests], PackageURL("pypi", None, name, version))
+
+
 def _jar(path: Path, digest: str) -> Component:
     name, _, version = path.stem.rpartition("-")
-    sha256 = HashType(alg=HashAlgorithm.SHA_256, content=digest)
-    return Component(name=name, version=version, type=ComponentType.LIBRARY, hashes=[sha256])
+    return _component(name, version, [digest])
 
 
-def _bill(command: list[str]) -> dict[str, Any]:
-    bill: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def _component(name: str, version: str, digests: list[str], purl: PackageURL | None = None) -> Component:
+    hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in digests]
+    return Component(name=name, version=version, type=ComponentType.LIBRARY, hashes=hashes, purl=purl)
+
+
+def _bill(components: list[Component]) -> dict[str, Any]:
+    bill: dict[str, Any] = json.loads(JsonV1Dot6(Bom(components=components)).output_as_string())
     return bill
 
 
