@@ -28,7 +28,7 @@ HOME = ROOT / ".local" / "seed"
 CLUSTER = "local"
 CHUNK = 50_000
 # Plausible settings for such a machine.
-SERVER = {"shared_buffers": "2GB", "maintenance_work_mem": "1GB", "max_wal_size": "8GB"}
+SERVER = {"shared_buffers": "2GB", "maintenance_work_mem": "1GB", "max_wal_size": "8GB", "random_page_cost": "1.1"}
 KEPT = {**SERVER, "synchronous_commit": "off"}  # the data can be generated again
 VALUE = '{"id": %d, "team": "%s", "gap": %s, "amount": %d.%02d, "currency": "EUR", "note": "order %d of %s, %s"}'
 WORDS = ("late", "paid", "open", "gift", "return", "urgent", "partial", "retry")
@@ -158,9 +158,11 @@ class _SeedWriter:
         from django.db import connection
 
         from dlqadmin.deadletters.index.bulk_insert import bulk
-        from dlqadmin.deadletters.index.letter_rows import DAYS, HOURS, SOURCES, counts, days
+        from dlqadmin.deadletters.index.letter_rows import DAYS, HOURS, ORIGINS, SOURCES, counts, days
         from dlqadmin.deadletters.models import Group, IndexPosition
 
+        every = {(CLUSTER, row.kind.topic, row.kind.connector, row.kind.origin_topic) for row in self._kinds}
+        bulk().keep(ORIGINS, sorted(every))
         bulk().keep(SOURCES, sorted({cell[1:] for cell in self._hours}))
         bulk().add(HOURS, counts(self._hours))
         bulk().add(DAYS, counts(days(self._hours)))

@@ -3,7 +3,8 @@
 A suite is one pytest process with one mark. A plan is a list of lanes, which run at the same time. The suites of a lane
 run one after the other. Two lanes fill two cores, because browser, broker and Spark tests wait for much of their time.
 
-`test` is what every change must pass. Its slow tests of the dashboard's database run on PostgreSQL only. `fast` is the part of it that needs no real service and no slow test.
+`test` is what every change must pass. Its slow tests of the dashboard's database run on PostgreSQL only.
+`fast` is the part of it that needs no real service and no slow test.
 `soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
 at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, drives a browser for a
 minute through what shorter tests show in parts, or tries hundreds of random examples of a property that `test` tries

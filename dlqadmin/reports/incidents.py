@@ -15,7 +15,7 @@ from django.db.models import Count, Exists, OuterRef
 from dlqadmin.deadletters.groups import common_values, details, summaries
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
-from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.filters import Filters, in_reach
 from dlqadmin.deadletters.search.histogram import histogram
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.masking.rules import rules_for
@@ -177,7 +177,7 @@ def _query_with_limit(name: str, missing: list[str], find: Callable[[], Found]) 
 
 
 def _newest(filters: Filters) -> Iterable[DeadLetter]:
-    return apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-pk")[: examples.MOST]
+    return in_reach(filters).order_by("-failed_at", "-pk")[: examples.MOST]
 
 
 def _replays_of(fingerprints: Collection[int]) -> list[Replay]:

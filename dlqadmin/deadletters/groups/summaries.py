@@ -14,21 +14,21 @@ from dlqadmin.deadletters.group_states import HOUR, TABS, GroupState, state
 from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, SparklineDocument, TabCounts
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
-from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
-from dlqadmin.deadletters.models.reach import has_whole_groups
+from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.models.reach import split_groups
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search import work_counts
 from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.deadletters.search.fields import COUNTED
-from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.filters import Filters, in_reach
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.deadletters.search.queries import WINDOW
 from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.rest.times import iso, iso_or_none
 from dlqadmin.teams.models import TeamRoleName
-from dlqadmin.teams.reach import current_reach, teams_with_roles
+from dlqadmin.teams.reach import teams_with_roles
 
 DAY = timedelta(days=1)
 NOW = timedelta(minutes=5)
@@ -172,11 +172,10 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     arrow = dict(Fingerprint.objects.filter(group_id__in=ids).values_list("pk", "group_id"))
     by_group = msgspec.structs.replace(filters, include={**filters.include, "group": tuple(map(str, ids))})
     day = _events(msgspec.structs.replace(by_group, start=now - 23 * HOUR, end=now), arrow)
-    places = apply(
+    places = in_reach(
         msgspec.structs.replace(
             filters, include=_coordinate_filters(filters.include), exclude=_coordinate_filters(filters.exclude)
-        ),
-        _all_letters(),
+        )
     )
     seen, present = newest(arrow, places), newest(arrow, _all_letters().filter(failed_at__gte=now - NOW))
     lines, fingerprints = _sparklines(by_group, ids, arrow), Counter(arrow.values())
@@ -235,13 +234,18 @@ def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:
 
 def _limit_times(groups: Mapping[int, Group]) -> None:
     """Set the first and last failure of groups that are partly out of reach to those in reach, to the hour."""
-    if not current_reach().is_limited or has_whole_groups(groups):
+    split = split_groups(groups)
+    if not split:
         return
-    rows = CountHour.objects.filter(fingerprint__group__in=list(groups), n__gt=0).order_by()
+    fingerprints = list(Fingerprint.objects.filter(group__in=split).values_list("pk", flat=True))
+    # The few rows of days come first: the index of hours begins with the hour.
+    days = CountDay.objects.filter(fingerprint__in=fingerprints, n__gt=0).order_by()
+    ends = days.values_list("fingerprint").annotate(first=Min("day"), last=Max("day"))
+    hours = [day * 24 + hour for _, *both in ends for day in set(both) for hour in range(24)]
+    rows = CountHour.objects.filter(hour__in=hours, fingerprint__in=fingerprints, n__gt=0).order_by()
     spans = rows.values_list("fingerprint__group").annotate(first=Min("hour"), last=Max("hour"))
     for pk, first, last in spans:
         group = groups[pk]
-        # A whole group has its exact times within these hours.
         group.first_seen = max(group.first_seen, EPOCH + first * HOUR)
         group.last_seen = min(group.last_seen, EPOCH + (last + 1) * HOUR - MS)
 

@@ -27,6 +27,7 @@ from dlqadmin.deadletters.models import (
     DeadLetterBody,
     FingerprintSource,
     Group,
+    OriginSource,
     QueuedDecoding,
     Trace,
 )
@@ -94,7 +95,15 @@ HOURS = BulkTable(CountHour, {"hour": "int4", **CELL})
 DAYS = BulkTable(CountDay, {"day": "int4", **CELL})
 SOURCES = BulkTable(FingerprintSource, {name: kind for name, kind in CELL.items() if name != "n"})
 
+ORIGINS = BulkTable(OriginSource, dict.fromkeys(("cluster", "topic", "connector", "origin_topic"), "text"))
+
 Cell = tuple[int, int, str, str, str]  # hour or day, fingerprint, cluster, topic, connector
+
+
+def origin_topic(item: ParsedMessage) -> str:
+    """Return the topic that the record came from; empty if it is unknown."""
+    origin = item.facts.origin
+    return clean(origin.topic, 249) if origin else ""
 
 
 def letter(item: ParsedMessage) -> tuple[Any, ...]:
@@ -113,7 +122,7 @@ def letter(item: ParsedMessage) -> tuple[Any, ...]:
         item.connector,
         clean(facts.task_id, 220),
         clean(facts.group, 255) or None,
-        clean(origin.topic, 249) if origin else "",
+        origin_topic(item),
         bounded(origin.partition, MAX_INT) if origin else None,
         bounded(origin.offset) if origin else None,
         moment(origin.timestamp) if origin else None,

@@ -39,6 +39,29 @@ class FingerprintSource(models.Model):
         return f"{self.fingerprint_id} from {self.topic}"
 
 
+class OriginSource(models.Model):
+    """A topic and a connector whose dead letters came from an origin topic. The indexer adds rows with the letters.
+
+    The few rows tell the names of origin topics, and which of them a reader may reach, without a look at the letters.
+    A row remains when its dead letters are gone.
+    """
+
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    connector = models.CharField(max_length=200, blank=True)
+    origin_topic = models.CharField(max_length=249)
+
+    objects = InReach["OriginSource"].by(lambda _: reach.of_source())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["origin_topic", "cluster", "topic", "connector"], name="origin_source_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.origin_topic} in {self.topic}"
+
+
 class CountHour(models.Model):
     """The number of dead letters that failed in one hour (hours since the epoch)."""
 

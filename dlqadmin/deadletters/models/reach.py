@@ -55,10 +55,15 @@ def groups_in_reach() -> QuerySet[Any]:
 
 def has_whole_groups(groups: Iterable[int]) -> bool:
     """Return whether no dead letter of these groups is out of reach."""
+    return not split_groups(groups)
+
+
+def split_groups(groups: Iterable[int]) -> set[int]:
+    """Return those of these groups that have dead letters out of reach."""
     if not current_reach().is_limited:
-        return True
-    theirs = _every("FingerprintSource").filter(fingerprint__group__in=list(groups))
-    return not theirs.exclude(of_source()).exists()
+        return set()
+    theirs = _every("FingerprintSource").filter(fingerprint__group__in=list(groups)).exclude(of_source())
+    return set(theirs.values_list("fingerprint__group", flat=True).distinct())
 
 
 def regroupings_in_reach() -> QuerySet[Any]:

@@ -18,7 +18,8 @@ from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
-from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, apply, branches
+from dlqadmin.deadletters.search.documents import MatchTotal
+from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, branches, in_reach
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 
 CHUNK, BYTES_CHUNK = 500, 50
@@ -90,6 +91,23 @@ def tally(filters: Filters, columns: Sequence[str], most: int, budget: TimeBudge
     return ValueCounts(counts, complete=sum(counts.values()) < most, partial=False)
 
 
+def count_some(filters: Filters, most: int, at_least: int) -> MatchTotal:
+    """Count the matching rows up to `most`. After a time-out, `at_least` rows are known.
+
+    If one index finds the rows, the database counts them.
+    """
+    parts = [] if filters.probed or filters.worded else branches(filters)
+    if len(parts) != 1:
+        found = newest(filters, (), most + 1)
+        return MatchTotal(min(len(found.rows), most), exact=found.complete)
+    try:
+        with bounded():
+            number = _ordered(parts[0], ())[: most + 1].count()  # in order: reads few rows more
+    except QueryTimedOut:
+        return MatchTotal(at_least, exact=False)
+    return MatchTotal(min(number, most), exact=number <= most)
+
+
 def nearest_newer(filters: Filters, place: Place, budget: TimeBudget) -> MatchingRows:
     """Return the oldest matching row that is newer than the place."""
     return _find(filters, (), 1, place, budget, newest_first=False)
@@ -112,7 +130,7 @@ def _find(
     ways = branches(filters.unprobed())
     if filters.probed:
         # Reading bytes needs one ordered list of candidates, so several branches become one query.
-        way = ways[0] if len(ways) == 1 else SortedBranch(apply(filters.unprobed(), DeadLetter.objects.all()))
+        way = ways[0] if len(ways) == 1 else SortedBranch(in_reach(filters.unprobed()))
         rows = _ordered(way, columns, behind, newest_first=newest_first)
         found = _probe(filters, rows, columns, most, begin, budget)
     else:

@@ -13,9 +13,9 @@ from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from dlqadmin.deadletters.index.column_values import EPOCH
-from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter
+from dlqadmin.deadletters.models import CountDay, CountHour
 from dlqadmin.deadletters.search.fields import FILTER_FIELDS, FieldHome
-from dlqadmin.deadletters.search.filters import Filters, apply, apply_choices, fingerprint_ids
+from dlqadmin.deadletters.search.filters import Filters, apply_choices, fingerprint_ids, in_reach
 
 HOUR = timedelta(hours=1)
 HOURLY_UP_TO = timedelta(hours=48)
@@ -161,7 +161,7 @@ def _scan(filters: Filters, start: datetime, end: datetime) -> Counter[CounterCe
     """Count the records of a part of one hour."""
     if start >= end:
         return Counter()
-    rows = apply(msgspec.structs.replace(filters, start=start, end=end), DeadLetter.objects.all())
+    rows = in_reach(msgspec.structs.replace(filters, start=start, end=end))
     grouped = rows.order_by().values_list("fingerprint_id", "topic", "connector").annotate(total=models.Count("pk"))
     return Counter({CounterCell(*cell): n for *cell, n in grouped})
 

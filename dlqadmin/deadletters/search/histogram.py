@@ -12,11 +12,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from dlqadmin.deadletters.index.column_values import EPOCH
-from dlqadmin.deadletters.models import DeadLetter, Fingerprint
+from dlqadmin.deadletters.models import Fingerprint
 from dlqadmin.deadletters.search.candidates import newest
 from dlqadmin.deadletters.search.counters import hourly
 from dlqadmin.deadletters.search.documents import HistogramSeries
-from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.filters import Filters, in_reach
 from dlqadmin.deadletters.search.queries import WINDOW, fingerprints, total
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 
@@ -90,7 +90,7 @@ def _has_records_since(start: datetime) -> bool:
 
 
 def _from_records(filters: Filters) -> Iterable[tuple[datetime, int, int]]:
-    rows = apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-id")[:WINDOW]
+    rows = in_reach(filters).order_by("-failed_at", "-id")[:WINDOW]
     return _single_failures(rows.values_list("failed_at", "id", "fingerprint_id"))
 
 

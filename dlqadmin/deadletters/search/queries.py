@@ -13,11 +13,11 @@ from django.db.models import QuerySet
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, Group
 from dlqadmin.deadletters.payloads import quoting_text
-from dlqadmin.deadletters.search.candidates import Place, nearest_newer, newest, tally
+from dlqadmin.deadletters.search.candidates import Place, count_some, nearest_newer, newest, tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, count
 from dlqadmin.deadletters.search.documents import FacetValue, MatchTotal, NeighbourIds
 from dlqadmin.deadletters.search.fields import COUNTED, FACETS, FILTER_FIELDS, FieldHome, FieldKind
-from dlqadmin.deadletters.search.filters import Filters
+from dlqadmin.deadletters.search.filters import Filters, within_reach
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.problems import ParameterError
@@ -83,14 +83,17 @@ def total(filters: Filters, first: RowPage | None = None) -> MatchTotal:
             return MatchTotal(0, exact=False)
     if first is not None and (first.next is None or first.partial):  # a page that ran out of time would do so again
         return MatchTotal(len(first.rows), exact=not (first.blind or first.partial))
-    found = newest(filters, (), WINDOW + 1)
-    return MatchTotal(min(len(found.rows), WINDOW), exact=found.complete)
+    at_least = len(first.rows) if first is not None else 0
+    return count_some(filters, WINDOW, at_least)
 
 
 def facets(filters: Filters) -> FacetCounts:
     """Count the values of each dimension, without the filter by that dimension."""
     budget = TimeBudget()
-    narrowed = [name for name in FACETS if name in filters.include or name in filters.exclude]
+    reached = within_reach(Filters(filters.start, filters.end)).include  # the managers apply it without the filters too
+    narrowed = [
+        name for name in FACETS if name in filters.exclude or filters.include.get(name) not in (None, reached.get(name))
+    ]
     others = [name for name in FACETS if name not in narrowed]
     counted: dict[str, Counter[Any]] = {}
     sampled: list[str] = []

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.writer import write
-from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models import DeadLetter, OriginSource
 from engine.record.record import Headers, RawRecord
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
@@ -65,3 +65,9 @@ def index_one(message: RawRecord) -> DeadLetter:
     """The row of one indexed message."""
     index([message])
     return DeadLetter.objects.get(topic=message.topic, partition=message.partition, offset=message.offset)
+
+
+def note_origins() -> None:
+    """Add the origin topics of dead letters that a test wrote or changed itself."""
+    named = DeadLetter.objects.exclude(origin_topic="").values("cluster", "topic", "connector", "origin_topic")
+    OriginSource.objects.bulk_create((OriginSource(**row) for row in named.distinct()), ignore_conflicts=True)

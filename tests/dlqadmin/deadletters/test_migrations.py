@@ -28,6 +28,8 @@ QUIET = (
     r'ALTER TABLE "\w+" DROP COLUMN "\w+" CASCADE',
     r'CREATE (UNIQUE )?INDEX CONCURRENTLY "\w+" ON .*',
     r'DO \$\$ BEGIN IF EXISTS \(.*\) THEN ALTER TABLE "\w+" ALTER COLUMN "\w+" SET COMPRESSION lz4; END IF; END \$\$',
+    r"\s*INSERT INTO deadletters_originsource .*",  # reads only
+    r"CREATE STATISTICS .*|ANALYZE .*",
     r"\s*CREATE (FUNCTION|TRIGGER) deadletters_\w+.*",
     r'\s*INSERT INTO "deadletters_workchange" .*',  # reads only
     r"DO \$\$ DECLARE .*; EXECUTE format\('ALTER TABLE \"\w+\" DROP CONSTRAINT %I', found\); END \$\$",

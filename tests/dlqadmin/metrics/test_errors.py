@@ -7,6 +7,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, Fingerprint, Group
 from dlqadmin.metrics import errors
+from tests.dlqadmin.deadletters.letters import note_origins
 
 pytestmark = pytest.mark.sql
 
@@ -36,6 +37,7 @@ def fail(fingerprint: Fingerprint, *moments: datetime, topic: str = "usgs.earthq
         )
         for number, moment in enumerate(moments)
     )
+    note_origins()
     cell = {"cluster": "local", "topic": topic, "connector": "", "fingerprint": fingerprint}
     tables: tuple[tuple[type[Any], str, timedelta], ...] = (
         (CountHour, "hour", timedelta(hours=1)),

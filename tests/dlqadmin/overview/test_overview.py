@@ -16,6 +16,7 @@ from dlqadmin.overview.attention import index_behind, retention_soon
 from dlqadmin.overview.connector_texts import first_line
 from dlqadmin.overview.index_lag import IndexLag, TextLag, index_lag
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
+from tests.dlqadmin.deadletters.letters import note_origins
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.metrics.test_errors import fail, group
 from tests.dlqadmin.replays.world import World
@@ -92,6 +93,7 @@ def test_more_topics_than_are_asked_are_told_as_at_least_so_many(db: None) -> No
         )
         for number in range(1, name_lookup.MOST_ORIGINS + 1)
     )
+    note_origins()
     names, is_all = name_lookup.failing_origins(now - timedelta(days=1), now)
     assert (len(names), is_all) == (name_lookup.MOST_ORIGINS, False)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters.models import CountDay, DeadLetter, FingerprintSource
+from dlqadmin.deadletters.models import CountDay, DeadLetter, FingerprintSource, OriginSource
+from dlqadmin.deadletters.search.name_lookup import all_origin_topics
 from dlqadmin.teams.patterns import owns
-from dlqadmin.teams.reach import NOTHING, reaching
+from dlqadmin.teams.reach import NOTHING, of_teams, reaching
 from tests.dlqadmin.conftest import member, person, signed_in, team
 from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NST, index, letter
 
@@ -67,6 +70,35 @@ def test_facets_and_groups_are_exact_for_what_the_team_owns() -> None:
     assert {row["value"] for row in facets["facets"]["topic"]} == {"stations.dlq", "shared.dlq"}
     groups = ask(client, "groups")
     assert (len(groups["results"]), groups["total_records"], groups["exact"]) == (2, 3, True)
+
+
+def test_no_statement_names_the_topics_of_the_team_twice() -> None:
+    """PostgreSQL takes a condition that stands there twice for two, and then reads the wrong index."""
+    client = signed_in(member("sam", {team("stations", ["stations.*"]): ("viewer",)}))
+    for path in ("dead-letters", "dead-letters/facets", "groups", "dead-letters/histogram"):
+        with CaptureQueriesContext(connection) as asked:
+            ask(client, path, origin_partition="0")
+        own = [one["sql"] for one in asked.captured_queries if "deadletters_deadletter" in one["sql"]]
+        assert own
+        assert [sql for sql in own if '\'stations.dlq\') AND "deadletters_deadletter"."topic"' in sql] == []
+        parts = [part for sql in own for part in sql.split(" UNION ALL ")]
+        assert [part for part in parts if part.count("stations.dlq") > 1] == []
+
+
+def test_a_facet_of_topics_needs_no_scan_of_its_own_for_what_the_team_owns() -> None:
+    client = signed_in(member("sam", {team("stations", ["stations.*"]): ("viewer",)}))
+    with CaptureQueriesContext(connection) as asked:
+        found = ask(client, "dead-letters/facets", origin_partition="0")
+    assert [(row["value"], row["count"]) for row in found["facets"]["topic"]] == [("stations.dlq", 2)]
+    assert len([one for one in asked.captured_queries if "AS newest GROUP BY" in one["sql"]]) == 2
+
+
+def test_origin_topics_are_named_to_who_reaches_a_dead_letter_of_theirs() -> None:
+    index([letter(9, topic="payments.dlq", connector="payments")])
+    OriginSource.objects.filter(topic="payments.dlq").update(origin_topic="payments")
+    with reaching(of_teams(frozenset({team("stations", ["stations.*"]).pk}))):
+        assert all_origin_topics() == ["usgs.earthquakes"]
+    assert all_origin_topics() == ["payments", "usgs.earthquakes"]
 
 
 def test_what_others_own_is_not_found() -> None:

@@ -17,6 +17,7 @@ from dlqadmin.deadletters.models import (
     Group,
     GroupActivity,
     IndexPosition,
+    OriginSource,
     Trace,
 )
 from engine.record.record import Headers
@@ -203,3 +204,13 @@ def test_a_fetched_original_keeps_its_own_headers() -> None:
 
 def test_headers_of_an_original_that_the_message_carries_are_not_kept_twice() -> None:
     assert index_one(letter(1)).body.original_headers is None
+
+
+def test_origin_topics_are_kept_once_for_each_source_and_not_when_they_are_unknown() -> None:
+    index([letter(1), letter(2), letter(3, connector="other"), plain(4, b"x")])
+    index([letter(5), letter(6, topic="second.dlq")])
+    assert sorted(OriginSource.objects.values_list("cluster", "topic", "connector", "origin_topic")) == [
+        ("local", "second.dlq", "usgs-to-sql", "usgs.earthquakes"),
+        ("local", "usgs.earthquakes.dlq", "other", "usgs.earthquakes"),
+        ("local", "usgs.earthquakes.dlq", "usgs-to-sql", "usgs.earthquakes"),
+    ]
