@@ -83,10 +83,23 @@ def test_the_detail_keeps_all_bytes_but_the_masked_ones(as_operator: APIClient) 
     assert PHONE not in str(shown)
 
 
+def test_the_detail_tells_masked_content_from_content_that_looks_like_a_mask(as_operator: APIClient) -> None:
+    rule(show="nothing")
+    rule(kind="header", field="phone", show="nothing")
+    headers = (("phone", b"***"), ("plain", b"***"))
+    index([letter(3, value=b'{"phone": "***", "plain": "***"}', headers=headers, key=b'"***"')])
+    shown = ask(as_operator, f"dead-letters/{DeadLetter.objects.get(offset=3).pk}")
+    assert (shown["value"]["masked"], shown["value"]["masked_members"]) == (True, ["/phone"])
+    assert (shown["key"]["masked"], shown["key"]["masked_members"]) == (False, [])
+    masked = {row["name"]: row["masked"] for row in shown["headers"]}
+    assert (masked["phone"], masked["plain"]) == (True, False)
+
+
 def test_a_value_that_is_no_json_is_hidden_with_its_messages(as_operator: APIClient) -> None:
     rule()
     shown = ask(as_operator, f"dead-letters/{DeadLetter.objects.get(offset=2).pk}")
     assert (shown["value"]["withheld"], shown["value"]["text"], shown["message"]) == (True, None, HIDDEN)
+    assert (shown["value"]["masked"], shown["value"]["masked_members"]) == (True, [])
     assert PHONE not in str(shown)
 
 
@@ -94,6 +107,12 @@ def test_rows_of_a_list_have_masked_messages(as_operator: APIClient) -> None:
     rule()
     messages = {row["message"] for row in ask(as_operator, "dead-letters", topic="usgs.earthquakes.dlq")["results"]}
     assert messages == {"cannot call '***'", HIDDEN}
+
+
+def test_content_that_a_viewer_may_not_read_is_not_called_masked(as_viewer: APIClient) -> None:
+    rule()
+    shown = ask(as_viewer, f"dead-letters/{first().pk}")
+    assert (shown["value"]["withheld"], shown["value"]["masked"]) == (True, False)
 
 
 def test_bytes_are_masked_and_topics_without_rules_are_exact(as_operator: APIClient) -> None:
