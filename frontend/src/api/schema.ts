@@ -27,6 +27,11 @@ export type components = {
             kind: string;
             text: string;
         };
+        /** @description A person to add to a team: the exact user name or e-mail address, and the roles in the team. */
+        AddedPersonBodyRequest: {
+            name: string;
+            roles: ("viewer" | "payload reader" | "operator" | "approver" | "admin")[];
+        };
         /** @description The parts of the record that a stage converted or changed. */
         AfterDocument: {
             topic?: string;
@@ -4652,6 +4657,7 @@ export type components = {
 export type AbsentMember = components['schemas']['AbsentMember'];
 export type AcceptBodyRequest = components['schemas']['AcceptBodyRequest'];
 export type ActivityDocument = components['schemas']['ActivityDocument'];
+export type AddedPersonBodyRequest = components['schemas']['AddedPersonBodyRequest'];
 export type AfterDocument = components['schemas']['AfterDocument'];
 export type AlertCondition = components['schemas']['AlertCondition'];
 export type AlertDocument = components['schemas']['AlertDocument'];
