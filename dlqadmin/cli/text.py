@@ -11,6 +11,7 @@ from typing import Any
 # separators.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 WITHHELD = "withheld: requires the right payload reader."
+MASKED = "masked for your roles."
 Document = dict[str, Any]
 
 
@@ -32,7 +33,7 @@ def payload(shown: Document) -> str:
     if shown["is_null"]:
         return "null"
     if shown["withheld"]:
-        return f"{WITHHELD} {shown['size']} B in total"
+        return f"{MASKED if shown['masked'] else WITHHELD} {shown['size']} B in total"
     if shown["size"] is None:
         return "no longer known"
     text = shown["text"]
@@ -48,7 +49,7 @@ def header(shown: Document) -> str:
     if shown["is_null"]:
         return "null"
     if shown["withheld"]:
-        return WITHHELD
+        return MASKED if shown["masked"] else WITHHELD
     return escape_controls(shown["text"] if shown["text"] is not None else shown["base64"])
 
 

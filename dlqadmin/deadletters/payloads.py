@@ -14,6 +14,7 @@ from django.conf import settings
 
 from dlqadmin.audit.payload_reads import note_read
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, READ_PAYLOADS, reach_of
+from dlqadmin.masking.masked_members import masked_pointers
 from dlqadmin.masking.masks import MASK, HiddenWhole, RecordMasks
 from dlqadmin.masking.rules import TopicMask, masks_of, rules_for
 from dlqadmin.rest.current_request import current_request
@@ -43,7 +44,10 @@ class JsonFault(Document):
 class PayloadDocument(Document):
     """Bytes of a record.
 
-    `text` is null if they are not UTF-8. `shown` is the number of bytes in `base64` and `text`.
+    - `text` is null if they are not UTF-8. `shown` is the number of bytes in `base64` and `text`.
+    - `withheld`: nothing of them is shown. `masked`: masking rules hide content of them from you, or all of it.
+    - `masked_members` are JSON Pointers (RFC 6901) to the values that have a mask, such as `***`, in their place; "" is
+      the whole. At most 1,000. Empty if the masks are in text that is not JSON.
     """
 
     size: int | None
@@ -54,10 +58,15 @@ class PayloadDocument(Document):
     json: bool
     parse_error: JsonFault | None
     withheld: bool
+    masked: bool
+    masked_members: list[str]
 
 
 class HeaderDocument(Document):
-    """A header of a record. A null value differs from an empty one."""
+    """A header of a record. A null value differs from an empty one.
+
+    `masked`: masking rules hide content of it from you, or all of it.
+    """
 
     name: str
     size: int | None
@@ -65,6 +74,7 @@ class HeaderDocument(Document):
     text: str | None
     is_null: bool
     withheld: bool
+    masked: bool
 
 
 class LetterSource(Protocol):
@@ -81,6 +91,13 @@ class LetterSource(Protocol):
 
     @property
     def origin_topic(self) -> str: ...
+
+
+class Masking(msgspec.Struct, frozen=True):
+    """What masks hide of some bytes: whether they do, and JSON Pointers to the masked members if these are known."""
+
+    masked: bool = False
+    members: list[str] = []
 
 
 class RecordReader(msgspec.Struct, frozen=True):
@@ -138,6 +155,20 @@ class RecordReader(msgspec.Struct, frozen=True):
             return self.masks.key(data) if name == "key" else self.masks.value(data)
         except HiddenWhole:
             return None
+
+    def masking(self, data: bytes | None, seen: bytes | None, part: Part | None = None) -> Masking:
+        """Return what masks hide of the data, which this reader sees as `seen`."""
+        if not self.may_read or self.masks is None or data is None:
+            return Masking()
+        members = masked_pointers(self.masks, data, seen, of_key=part == "key") if part and seen is not None else []
+        # A member may be spelled like its mask, so that equal bytes do not prove that nothing is masked.
+        return Masking(bool(members) or data != seen, members)
+
+    def masking_of_header(self, name: str, value: bytes | None, seen: bytes | None) -> Masking:
+        """Return what masks hide of a header, whose value this reader sees as `seen`."""
+        if self.may_read and self.masks is not None and value is not None and self.masks.names_header(name):
+            return Masking(True)
+        return self.masking(value, seen)
 
     def key_text(self, text: str | None) -> str | None:
         """Return the beginning of a key, which the index has as text."""
@@ -241,24 +272,34 @@ def payload(
     Readers without permission still see the size and whether the value is null. Only a key or value, a `part`, can be
     shown with masked fields. Then the size is that of the masked bytes.
     """
-    size, data = None if data is None else len(data), reader.part(part, data) if part else release(data, reader)
-    if size is not None and data is None:
-        return msgspec.structs.replace(payload(None, reader), size=size, is_null=False, withheld=True)
-    if data is None:
+    seen = reader.part(part, data) if part else release(data, reader)
+    masking = reader.masking(data, seen, part)
+    if seen is None:
         return PayloadDocument(
-            size=None, is_null=True, text=None, base64="", shown=0, json=False, parse_error=None, withheld=False
+            size=None if data is None else len(data),
+            is_null=data is None,
+            text=None,
+            base64="",
+            shown=0,
+            json=False,
+            parse_error=None,
+            withheld=data is not None,
+            masked=masking.masked,
+            masked_members=masking.members,
         )
-    head = data[:shown]
-    valid, error = _json(data)
+    head = seen[:shown]
+    valid, error = _json(seen)
     return PayloadDocument(
-        size=len(data),
+        size=len(seen),
         is_null=False,
-        text=_text(head, cut=len(data) > shown),
+        text=_text(head, cut=len(seen) > shown),
         base64=base64.b64encode(head).decode(),
         shown=len(head),
         json=valid,
         parse_error=error,
         withheld=False,
+        masked=masking.masked,
+        masked_members=masking.members,
     )
 
 
@@ -279,6 +320,7 @@ def header(name: str, value: bytes | None, reader: RecordReader) -> HeaderDocume
         **as_base64_and_text(None if seen is None else seen[:SHOWN_BYTES]),
         is_null=value is None,
         withheld=not reader.may_read or (seen is None and value is not None),
+        masked=reader.masking_of_header(name, value, seen).masked,
     )
 
 

@@ -13,6 +13,7 @@ from dlqadmin.masking.json_spans import Member, Node, NotJson, pointed, read
 from dlqadmin.masking.masks import HiddenWhole, Pairs, RecordMasks
 from dlqadmin.masking.models import MaskedField
 
+MOST_PATHS = 1000
 # A member's name, an item's index, or an earlier duplicate of a member: its name and its number.
 MaskedPath = tuple[str | int | tuple[str, int], ...]
 _MASK = r"\*\*\*\w{0,4}|sha256:[0-9a-f]{4}…[0-9a-f]{4}"
@@ -32,15 +33,22 @@ def masked_members(masks: RecordMasks, data: bytes | None, *, of_key: bool) -> d
     shown = masks.key(data) if of_key else masks.value(data)
     if data is None or shown is None or not masks.has_rules(of_key=of_key):
         return {}
-    try:
-        node, seen = read(data), read(shown)
-    except NotJson:
-        if shown == data:
-            return {}
-        raise HiddenWhole("a rule masks parts of it that are no JSON values") from None
-    spans = {(one.start, one.end) for one in masks.found(node, of_key=of_key)}
-    pairs = _pairs(node, seen, spans, ())
+    pairs = _masked_pairs(masks, data, shown, of_key=of_key)
     return {path: MaskedMember(data[a.start : a.end], shown[b.start : b.end], b) for path, a, b in pairs}
+
+
+def masked_pointers(masks: RecordMasks, data: bytes, shown: bytes, *, of_key: bool) -> list[str]:
+    """Return the first 1,000 masked members as JSON Pointers (RFC 6901). `shown` are the bytes with their masks.
+
+    The list is empty if nothing is masked, or if an expression masks parts that are no JSON values.
+    """
+    if not masks.has_rules(of_key=of_key):
+        return []
+    try:
+        paths = [_pointer(path) for path, _, _ in _masked_pairs(masks, data, shown, of_key=of_key)]
+    except HiddenWhole:
+        return []
+    return list(dict.fromkeys(paths))[:MOST_PATHS]  # duplicates of a member have one pointer
 
 
 def mask_in_draft(masks: RecordMasks, draft: bytes | None, original: bytes | None, *, of_key: bool) -> bool:
@@ -74,8 +82,7 @@ def masks_anywhere(data: bytes) -> int:
 
 def written(path: MaskedPath) -> str:
     """Return a path as a JSON Pointer (RFC 6901); "the whole" for the whole value."""
-    steps = (step[0] if isinstance(step, tuple) else step for step in path)
-    return "".join(f"/{pointed(str(step))}" for step in steps) or "the whole"
+    return _pointer(path) or "the whole"
 
 
 def at(node: Node, path: MaskedPath) -> Node | None:
@@ -95,6 +102,24 @@ def at(node: Node, path: MaskedPath) -> Node | None:
 def is_duplicate(path: MaskedPath) -> bool:
     """Return whether the path leads through an earlier duplicate of a member, which JSON readers ignore."""
     return any(isinstance(step, tuple) for step in path)
+
+
+def _pointer(path: MaskedPath) -> str:
+    steps = (step[0] if isinstance(step, tuple) else step for step in path)
+    return "".join(f"/{pointed(str(step))}" for step in steps)
+
+
+def _masked_pairs(
+    masks: RecordMasks, data: bytes, shown: bytes, *, of_key: bool
+) -> Iterator[tuple[MaskedPath, Node, Node]]:
+    try:
+        node, seen = read(data), read(shown)
+    except NotJson:
+        if shown == data:
+            return
+        raise HiddenWhole("a rule masks parts of it that are no JSON values") from None
+    spans = {(one.start, one.end) for one in masks.found(node, of_key=of_key)}
+    yield from _pairs(node, seen, spans, ())
 
 
 def _pairs(

@@ -102,6 +102,10 @@ class RecordMasks(msgspec.Struct, frozen=True, dict=True):
         """Return whether a rule is for keys, or for values."""
         return bool(self._of(MaskedField.EXPRESSION) or self._of_part[of_key])
 
+    def names_header(self, name: str) -> bool:
+        """Return whether a rule masks the headers of this name."""
+        return any(mask.field == name for mask in self._of(MaskedField.HEADER))
+
     def found(self, node: Node, *, of_key: bool) -> list[Node]:
         """Return the values that rules with a JSON path mask. Raises HiddenWhole."""
         return [one for one, _ in self._nodes(node, of_key=of_key)]

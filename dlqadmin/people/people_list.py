@@ -28,7 +28,7 @@ from dlqadmin.people.role_changes import Holder, global_roles_of_groups, global_
 from dlqadmin.people.role_sets import given, included
 from dlqadmin.rest.times import iso, iso_or_none
 from dlqadmin.teams.models import Team, TeamRole
-from dlqadmin.teams.reach import current_reach
+from dlqadmin.teams.reach import current_reach, of_colleagues
 
 SHOWN = 500  # people, and as many groups
 
@@ -37,6 +37,29 @@ def teams_in_reach() -> QuerySet[Team]:
     """Return the teams that the request may reach."""
     reach = current_reach()
     return Team.objects.filter(pk__in=reach.teams) if reach.teams is not None else Team.objects.all()
+
+
+def people_in_reach() -> QuerySet[User]:
+    """Return the people whom the request may reach: those with a role in its teams, also through a group."""
+    reach = current_reach()
+    return User.objects.filter(of_colleagues(reach, "pk")) if reach.is_limited else User.objects.all()
+
+
+def groups_in_reach() -> QuerySet[Group]:
+    """Return the sign-in groups that the request may reach: those with a role in its teams."""
+    reach = current_reach()
+    if not reach.is_limited:
+        return Group.objects.all()
+    return Group.objects.filter(pk__in=TeamRole.objects.filter(team__in=reach.teams or ()).values("group"))
+
+
+def active_people_named(name: str) -> list[User]:
+    """Return the active people with exactly this user name, or with this e-mail address, whoever asks.
+
+    The name of one person may be the address of another, and people may share an address.
+    """
+    username = User.normalize_username(name)
+    return list(User.objects.filter(Q(username=username) | Q(email__iexact=name), is_active=True)[:2])
 
 
 def team_documents(reader: Any, teams: Iterable[Team]) -> list[TeamDocument]:

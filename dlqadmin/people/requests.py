@@ -51,6 +51,13 @@ class RolesBody(Form):
     opened = BoundedListField(child=serializers.ChoiceField(choices=ROLES), max_length=len(ROLES))
 
 
+class AddedPersonBody(Form):
+    """A person to add to a team: the exact user name or e-mail address, and the roles in the team."""
+
+    name = serializers.RegexField(r"^[^\x00-\x1f]+$", max_length=254)
+    roles = BoundedListField(child=serializers.ChoiceField(choices=ROLES), allow_empty=False, max_length=len(ROLES))
+
+
 class PersonBody(Form):
     """The person's permission to sign in."""
 

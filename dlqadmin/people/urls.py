@@ -7,6 +7,7 @@ from dlqadmin.people import invitation_views, views
 urlpatterns = [
     path("teams", views.TeamListView.as_view(), name="teams"),
     path("teams/<int:pk>", views.TeamView.as_view(), name="team"),
+    path("teams/<int:pk>/people", views.TeamPeopleView.as_view(), name="team-people"),
     path("people", views.PeopleView.as_view(), name="people"),
     path("people/<int:pk>", views.PersonView.as_view(), name="person"),
     path("people/<int:pk>/roles", views.PersonRolesView.as_view(), name="person-roles"),

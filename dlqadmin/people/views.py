@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import Group, User
@@ -16,17 +17,29 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import SCOPES, IsAdministrator, IsViewer, IsViewerOrAdministrator
-from dlqadmin.people.authority import IsTeamAdmin
+from dlqadmin.people.authority import IsTeamAdmin, require_change
 from dlqadmin.people.documents import HolderDocument, HolderList, TeamDocument, TeamList
-from dlqadmin.people.people_list import holders, team_documents, team_version, teams_in_reach
-from dlqadmin.people.requests import PersonBody, RolesBody, SignInGroupBody, TeamBody
-from dlqadmin.people.role_changes import LAST_ADMINISTRATOR, Holder, change_roles, other_administrators
+from dlqadmin.people.people_list import (
+    active_people_named,
+    groups_in_reach,
+    holders,
+    people_in_reach,
+    team_documents,
+    team_version,
+    teams_in_reach,
+)
+from dlqadmin.people.requests import AddedPersonBody, PersonBody, RolesBody, SignInGroupBody, TeamBody
+from dlqadmin.people.role_changes import LAST_ADMINISTRATOR, Holder, change_roles, other_administrators, roles_of
 from dlqadmin.rest.pagination import MAX_ID, parse_id
 from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.requests import checked
 from dlqadmin.teams.models import Team
 
 MOST_TEAMS = 500
+NOT_ONE_PERSON = (
+    "There is no active account, or more than one, with exactly this user name or e-mail address. "
+    "Invite the person by link."
+)
 Row = TypeVar("Row", bound=Model)
 
 
@@ -76,6 +89,26 @@ class TeamView(APIView):
         return Response(status=204)
 
 
+class TeamPeopleView(APIView):
+    """The people of one team."""
+
+    permission_classes = (IsTeamAdmin,)
+
+    @extend_schema(operation_id="teams_people_add", request=AddedPersonBody, responses={201: HolderDocument})
+    def post(self, request: Request, pk: int) -> Response:
+        """Give a person who is not in the team roles in it. The name or the e-mail address must be exact."""
+        body = checked(AddedPersonBody, request)
+        team = _find(teams_in_reach(), pk, "team")
+        require_change(request.user, team)
+        found = active_people_named(body["name"])
+        if len(found) != 1:
+            raise Http404(NOT_ONE_PERSON)
+        if roles_of(found[0], team):
+            raise StateConflict(f"{found[0]} is in {team.name} already. Change the roles in the list.")
+        change_roles(request.user, found[0], team, body["roles"], ())
+        return _changed(request, found[0], team, 201)
+
+
 class PeopleView(APIView):
     """People and sign-in groups."""
 
@@ -122,9 +155,10 @@ class PersonRolesView(APIView):
     def put(self, request: Request, pk: int) -> Response:
         """Give a person these roles, and no others, in a team or for all teams.
 
-        It is effective with the person's next request. The response is 409 if the roles changed meanwhile.
+        It is effective with the person's next request. The response is 409 if the roles changed meanwhile. The admin
+        of a team reaches the people of the team by id.
         """
-        return _change_roles(request, User.objects.all(), pk)
+        return _change_roles(request, people_in_reach, pk)
 
 
 class SignInGroupsView(APIView):
@@ -176,8 +210,11 @@ class SignInGroupRolesView(APIView):
 
     @extend_schema(operation_id="sign_in_groups_roles_change", request=RolesBody, responses=HolderDocument)
     def put(self, request: Request, pk: int) -> Response:
-        """Give the people of a group these roles, and no others, in a team or for all teams."""
-        return _change_roles(request, Group.objects.all(), pk)
+        """Give the people of a group these roles, and no others, in a team or for all teams.
+
+        The admin of a team reaches the groups of the team.
+        """
+        return _change_roles(request, groups_in_reach, pk)
 
 
 def team_of(body: dict[str, Any]) -> Team | None:
@@ -185,15 +222,21 @@ def team_of(body: dict[str, Any]) -> Team | None:
     return None if body["team"] is None else _find(teams_in_reach(), body["team"], "team")
 
 
-def _change_roles(request: Request, rows: QuerySet[Any], pk: int) -> Response:
+def _change_roles(request: Request, in_reach: Callable[[], QuerySet[Any]], pk: int) -> Response:
     body = checked(RolesBody, request)
     team = team_of(body)
-    holder: Holder = _find(rows, pk, "person or group")
+    require_change(request.user, team)
+    # The answer shows the holder, so an id that is out of reach must not work.
+    holder: Holder = _find(in_reach(), pk, "person or group")
     change_roles(request.user, holder, team, body["roles"], body["opened"])
+    return _changed(request, holder, team, 200)
+
+
+def _changed(request: Request, holder: Holder, team: Team | None, status: int) -> Response:
     shown = holders(request.user, team).results
     kind = "user" if isinstance(holder, User) else "group"
     found = next((one for one in shown if (one.kind, one.id) == (kind, holder.pk)), None)
-    return Response(found, status=200 if found else 204)
+    return Response(found, status=status if found else 204)
 
 
 def _find(rows: QuerySet[Row], pk: int, noun: str) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import RecordReader, header_value, release
+from dlqadmin.deadletters.payloads import Masking, Part, RecordReader, header_value, release
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.rest.documents import Document, extend
 
@@ -13,10 +13,16 @@ MAX_SHOWN_BYTES = 1024 * 1024
 
 
 class BytesDocument(Document):
-    """Exact bytes. Both are null for null; `base64` alone is null if the bytes are withheld, or too many to show."""
+    """Exact bytes. Both are null for null; `base64` alone is null if the bytes are withheld, or too many to show.
+
+    - `masked`: masking rules hide content of them from you, or all of it.
+    - `masked_members` are JSON Pointers (RFC 6901) to the values that have a mask in their place; "" is the whole.
+    """
 
     base64: str | None
     size: int | None
+    masked: bool
+    masked_members: list[str]
 
 
 class HeaderBytes(Document):
@@ -68,24 +74,34 @@ def message_document(message: Outgoing, reader: RecordReader) -> MessageDocument
     """
     large = message.value is not None and len(message.value) > MAX_SHOWN_BYTES
     return MessageDocument(
-        key=_document(message.key, reader.part("key", message.key)),
-        value=BytesDocument(base64=None, size=len(message.value or b""))
-        if large
-        else _document(message.value, reader.part("value", message.value)),
-        headers=[
-            HeaderBytes(name=name, value=_document(value, header_value(name, value, reader)))
-            for name, value in message.headers
-        ],
+        key=_part("key", message.key, reader),
+        value=_document(message.value, None, Masking()) if large else _part("value", message.value, reader),
+        headers=[HeaderBytes(name=name, value=_header(name, value, reader)) for name, value in message.headers],
     )
 
 
 def bytes_document(data: bytes | None, reader: RecordReader) -> BytesDocument:
     """Return bytes as base64 with their size. Null is not empty."""
-    return _document(data, release(data, reader))
+    seen = release(data, reader)
+    return _document(data, seen, reader.masking(data, seen))
 
 
-def _document(data: bytes | None, seen: bytes | None) -> BytesDocument:
+def _part(name: Part, data: bytes | None, reader: RecordReader) -> BytesDocument:
+    seen = reader.part(name, data)
+    return _document(data, seen, reader.masking(data, seen, name))
+
+
+def _header(name: str, value: bytes | None, reader: RecordReader) -> BytesDocument:
+    seen = header_value(name, value, reader)
+    return _document(value, seen, reader.masking_of_header(name, value, seen))
+
+
+def _document(data: bytes | None, seen: bytes | None, masking: Masking) -> BytesDocument:
     """Return the bytes that are seen; only the size of the data if nothing of it is."""
-    if seen is not None:
-        return BytesDocument(base64=base64.b64encode(seen).decode(), size=len(seen))
-    return BytesDocument(base64=None, size=None if data is None else len(data))
+    size = len(seen) if seen is not None else None if data is None else len(data)
+    return BytesDocument(
+        base64=None if seen is None else base64.b64encode(seen).decode(),
+        size=size,
+        masked=masking.masked,
+        masked_members=masking.members,
+    )

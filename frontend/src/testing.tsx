@@ -29,9 +29,9 @@ export async function until(found: () => unknown): Promise<void> {
 }
 
 /** Type a text into a field, as React hears it. */
-export async function enter(field: HTMLTextAreaElement, text: string): Promise<void> {
+export async function enter(field: HTMLTextAreaElement | HTMLInputElement, text: string): Promise<void> {
   await act(() => {
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value")!.set!.call(field, text);
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field) as object, "value")!.set!.call(field, text);
     field.dispatchEvent(new Event("input", { bubbles: true }));
   });
 }

@@ -15,6 +15,7 @@ from dlqadmin.accounts.models import ApiToken, LastSeen
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.people import invitations
 from dlqadmin.people.models import Invitation
+from dlqadmin.people.views import NOT_ONE_PERSON
 from dlqadmin.teams.models import Team, TeamRole
 from tests.dlqadmin.conftest import (
     PASSWORD,
@@ -58,6 +59,11 @@ def give(actor: User, to: User, where: Team | None, roles: list[str], opened: li
     return signed_in(actor).put(f"{API}/people/{to.pk}/roles", body, format="json").status_code
 
 
+def add(actor: User, where: Team, name: str, *roles: str) -> Any:
+    body = {"name": name, "roles": roles or ("viewer",)}
+    return signed_in(actor).post(f"{API}/teams/{where.pk}/people", body, format="json")
+
+
 def invite(actor: User, where: Team | None, *roles: str, **more: Any) -> Any:
     body = {"name": "sam@example.com", "team": where.pk if where else None, "roles": roles or ("viewer",), **more}
     return signed_in(actor).post(f"{API}/invitations", body, format="json")
@@ -80,7 +86,7 @@ def roles_in(where: Team, user: User) -> set[str]:
 
 def test_an_admin_of_a_team_gives_roles_in_it(lead: User, own: Team) -> None:
     sam = person("sam", None)
-    assert give(lead, sam, own, ["operator", "viewer", "payload reader"]) == 200
+    assert add(lead, own, "sam", "operator", "viewer", "payload reader").status_code == 201
     assert roles_in(own, sam) == {"operator", "payload reader"}
     assert give(lead, sam, own, ["payload reader"], ["operator", "payload reader"]) == 200
     assert roles_in(own, sam) == {"payload reader", "viewer"}
@@ -89,12 +95,64 @@ def test_an_admin_of_a_team_gives_roles_in_it(lead: User, own: Team) -> None:
     assert [(row["name"], row["roles"]) for row in rights["teams"]] == [("stations", ["viewer", "payload reader"])]
 
 
-def test_an_admin_of_a_team_gives_nothing_beyond_it(lead: User, own: Team, other: Team, root: User) -> None:
+def test_an_admin_of_a_team_reaches_nobody_else_by_id(lead: User, own: Team, other: Team, root: User) -> None:
+    sam = member("sam", {other: ["viewer"]})
+    group = Group.objects.create(name="night shift")
+    group.user_set.add(sam)
+    body = {"team": own.pk, "roles": ["viewer"], "opened": []}
+    client = signed_in(lead)
+    resources = (f"people/{sam.pk}", f"people/{root.pk}", "people/4711", f"sign-in-groups/{group.pk}")
+    answers = [client.put(f"{API}/{resource}/roles", body, format="json") for resource in resources]
+    assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
+        (404, "There is no person or group with this id.")
+    }
+    assert roles_in(own, sam) == set()
+    TeamRole.objects.create(team=own, group=group, role="viewer")  # now its people are seen in the team
+    assert give(lead, sam, own, ["operator"]) == 200
+    url = f"{API}/sign-in-groups/{group.pk}/roles"
+    assert client.put(url, {**body, "roles": ["operator"], "opened": ["viewer"]}, format="json").status_code == 200
+
+
+def test_an_admin_of_a_team_adds_a_person_by_exact_name_or_address(lead: User, own: Team) -> None:
     sam = person("sam", None)
+    User.objects.filter(pk=sam.pk).update(email="Sam@example.com")
+    for guess in ("sa", "SAM", "sam@", "example.com", "%", "*", "nobody"):
+        refused = add(lead, own, guess)
+        assert (refused.status_code, refused.json()["detail"]) == (404, NOT_ONE_PERSON), guess
+    added = add(lead, own, "sam@example.com", "operator")
+    assert (added.status_code, added.json()["name"], added.json()["roles"]) == (201, "sam", ["operator"])
+    assert "sam@example.com" not in added.content.decode().lower()
+    assert roles_in(own, sam) == {"operator"}
+    assert add(lead, own, "sam", "admin").status_code == 409
+    assert roles_in(own, sam) == {"operator"}
+
+
+def test_a_name_that_may_mean_two_people_adds_nobody(lead: User, own: Team) -> None:
+    sam, imposter = person("sam", None), person("sam@example.com", None)
+    User.objects.filter(pk=sam.pk).update(email="sam@example.com")
+    assert add(lead, own, "sam@example.com").status_code == 404
+    User.objects.filter(pk=imposter.pk).update(is_active=False)
+    assert add(lead, own, "sam@example.com").json()["name"] == "sam"
+    assert roles_in(own, imposter) == set()
+
+
+def test_nobody_is_added_beyond_the_teams_of_an_admin(lead: User, own: Team, other: Team, root: User) -> None:
+    person("sam", None)
+    assert add(lead, other, "sam").status_code == 404
+    assert add(lead, own, "root").status_code == 403
+    TeamRole.objects.create(team=other, user=lead, role="operator")
+    assert add(User.objects.get(pk=lead.pk), other, "sam").status_code == 404
+    assert add(member("ada", {own: ["approver"]}), own, "sam").status_code == 403
+    assert add(root, other, "sam").status_code == 201
+
+
+def test_an_admin_of_a_team_gives_nothing_beyond_it(lead: User, own: Team, other: Team, root: User) -> None:
+    sam = member("sam", {own: ["viewer"]})
     assert give(lead, sam, None, ["viewer"]) == 403
     assert give(lead, lead, None, ["admin"]) == 403
     assert give(lead, sam, other, ["viewer"]) == 404
-    assert give(lead, root, own, ["viewer"]) == 403
+    TeamRole.objects.create(team=own, user=root, role="viewer")
+    assert give(lead, root, own, [], ["viewer"]) == 403
     TeamRole.objects.create(team=other, user=lead, role="operator")
     assert give(lead, sam, other, ["viewer"]) == 404
     assert roles_in(other, sam) == set()

@@ -103,7 +103,8 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         **dict.fromkeys(
             ("TeamView", "PersonView", "PasswordLinkView", "SignInGroupsView", "SignInGroupView"), IsAdministrator
         ),
-        **dict.fromkeys(("PersonRolesView", "SignInGroupRolesView", "InvitationsView", "InvitationView"), IsTeamAdmin),
+        **dict.fromkeys(("PersonRolesView", "SignInGroupRolesView", "TeamPeopleView"), IsTeamAdmin),
+        **dict.fromkeys(("InvitationsView", "InvitationView"), IsTeamAdmin),
         "TokenList": IsSession,
         "TokenRecord": IsSession,
         "TopicRuleView": IsAdministrator,

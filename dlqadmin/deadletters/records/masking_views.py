@@ -44,7 +44,7 @@ from dlqadmin.masking.rules import is_excepted, topic_mask
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.problems import ParameterError, StateConflict
 from dlqadmin.rest.requests import actor, checked
-from dlqadmin.teams.models import TeamRoleName
+from dlqadmin.teams.models import Team, TeamRoleName
 from dlqadmin.teams.patterns import owns
 from dlqadmin.teams.reach import EVERYTHING, Reach, of_teams, set_reach, teams_with_roles
 from engine.record.record import Headers
@@ -205,12 +205,27 @@ def _rule(row: MaskingRule, data: Any, user: Any) -> MaskingRule:
         body["reason"],
         body["active"],
     )
-    reach = _administered(user)
-    if reach.is_limited and not (
-        _owns(user, row) and all(one["team"] in (reach.teams or ()) for one in row.except_roles)
-    ):
-        raise PermissionDenied("The admin of a team makes rules for the team's topics, with exceptions of the team.")
+    _require_own_topics(row, _administered(user))
+    _require_own_exceptions(row, _administered(user))
     return row
+
+
+def _require_own_topics(row: MaskingRule, reach: Reach) -> None:
+    if reach.is_limited and (other := [topic for topic in row.topics if not _is_own(topic, reach)]):
+        raise PermissionDenied(f"No team that you administer owns the topics {other[0]}. Ask an administrator.")
+
+
+def _require_own_exceptions(row: MaskingRule, reach: Reach) -> None:
+    """Raise PermissionDenied for a role that the admin of a team cannot except, ParameterError for no team."""
+    teams = {one["team"] for one in row.except_roles} - {None}
+    if reach.teams is None:
+        if unknown := teams - set(Team.objects.filter(pk__in=teams).values_list("pk", flat=True)):
+            raise ParameterError("except_roles", f"there is no team {min(unknown)}")
+        return
+    if teams - reach.teams:
+        raise PermissionDenied("You can except roles only in teams that you administer.")
+    if any(one["team"] is None for one in row.except_roles):
+        raise PermissionDenied("Only administrators can except roles that hold for all teams.")
 
 
 def _detail(row: MaskingRule) -> dict[str, Any]:

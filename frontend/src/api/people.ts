@@ -69,6 +69,11 @@ export function useChangeRoles() {
   );
 }
 
+/** Give a person who is not in the team roles in it. The server wants the exact user name or e-mail address. */
+export function useAddPerson(team: number) {
+  return useChange((body: { name: string; roles: string[] }) => send<Holder>("POST", `teams/${team}/people`, body));
+}
+
 export interface TeamBody {
   name: string;
   topics: string[];

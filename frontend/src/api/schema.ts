@@ -27,6 +27,11 @@ export type components = {
             kind: string;
             text: string;
         };
+        /** @description A person to add to a team: the exact user name or e-mail address, and the roles in the team. */
+        AddedPersonBodyRequest: {
+            name: string;
+            roles: ("viewer" | "payload reader" | "operator" | "approver" | "admin")[];
+        };
         /** @description The parts of the record that a stage converted or changed. */
         AfterDocument: {
             topic?: string;
@@ -480,10 +485,17 @@ export type components = {
         BytesBodyRequest: {
             base64: string | null;
         };
-        /** @description Exact bytes. Both are null for null; `base64` alone is null if the bytes are withheld, or too many to show. */
+        /**
+         * @description Exact bytes. Both are null for null; `base64` alone is null if the bytes are withheld, or too many to show.
+         *
+         *         - `masked`: masking rules hide content of them from you, or all of it.
+         *         - `masked_members` are JSON Pointers (RFC 6901) to the values that have a mask in their place; "" is the whole.
+         */
         BytesDocument: {
             base64: string | null;
             size: number | null;
+            masked: boolean;
+            masked_members: string[];
         };
         /** @description The step of the canary in progress: its size, and its items by outcome. */
         CanaryDocument: {
@@ -2139,7 +2151,11 @@ export type components = {
             name: string;
             value: components["schemas"]["BytesDocument"];
         };
-        /** @description A header of a record. A null value differs from an empty one. */
+        /**
+         * @description A header of a record. A null value differs from an empty one.
+         *
+         *         `masked`: masking rules hide content of it from you, or all of it.
+         */
         HeaderDocument: {
             name: string;
             size: number | null;
@@ -2147,6 +2163,7 @@ export type components = {
             text: string | null;
             is_null: boolean;
             withheld: boolean;
+            masked: boolean;
         };
         /**
          * @description The health of every part.
@@ -2848,7 +2865,10 @@ export type components = {
         /**
          * @description Bytes of a record.
          *
-         *         `text` is null if they are not UTF-8. `shown` is the number of bytes in `base64` and `text`.
+         *         - `text` is null if they are not UTF-8. `shown` is the number of bytes in `base64` and `text`.
+         *         - `withheld`: nothing of them is shown. `masked`: masking rules hide content of them from you, or all of it.
+         *         - `masked_members` are JSON Pointers (RFC 6901) to the values that have a mask, such as `***`, in their place; "" is
+         *           the whole. At most 1,000. Empty if the masks are in text that is not JSON.
          */
         PayloadDocument: {
             size: number | null;
@@ -2859,6 +2879,8 @@ export type components = {
             json: boolean;
             parse_error: components["schemas"]["JsonFault"] | null;
             withheld: boolean;
+            masked: boolean;
+            masked_members: string[];
         };
         /** @description The id and coordinates of a dead letter. */
         PlaceDocument: {
@@ -4635,6 +4657,7 @@ export type components = {
 export type AbsentMember = components['schemas']['AbsentMember'];
 export type AcceptBodyRequest = components['schemas']['AcceptBodyRequest'];
 export type ActivityDocument = components['schemas']['ActivityDocument'];
+export type AddedPersonBodyRequest = components['schemas']['AddedPersonBodyRequest'];
 export type AfterDocument = components['schemas']['AfterDocument'];
 export type AlertCondition = components['schemas']['AlertCondition'];
 export type AlertDocument = components['schemas']['AlertDocument'];

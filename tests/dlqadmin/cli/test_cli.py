@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from dlqadmin.cli import client, commands
 from dlqadmin.cli.__main__ import main
 from dlqadmin.cli.arguments import parser
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.masking.models import MaskingRule
 from dlqadmin.metrics.models import Annotation
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
@@ -235,6 +237,14 @@ def test_withheld_content_is_said_to_be_withheld(live_server: LiveServer, indexe
     shown = dlq("show", str(indexed[0])).out
     assert "value:\nwithheld: requires the right payload reader." in shown
     assert "mag" not in shown
+
+
+def test_content_that_a_rule_hides_is_said_to_be_masked(live_server: LiveServer, indexed: list[int]) -> None:
+    now = timezone.now()
+    rule = {"topics": ["*"], "kind": "json path", "show": "nothing", "created_at": now, "changed_at": now}
+    MaskingRule.objects.create(field="key.$.id", **rule)  # no key is JSON, so all of it is hidden
+    dlq = command(live_server.url, token_of(person("reader-1", "operator")))
+    assert "key:\nmasked for your roles." in dlq("show", str(indexed[0])).out
 
 
 def test_what_is_wrong_is_said_in_one_sentence(live_server: LiveServer) -> None:

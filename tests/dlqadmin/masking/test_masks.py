@@ -8,6 +8,7 @@ import time
 import pytest
 
 from dlqadmin.masking.json_paths import BadPath, parse
+from dlqadmin.masking.masked_members import masked_pointers
 from dlqadmin.masking.masks import FieldMask, HiddenWhole, RecordMasks, check
 
 
@@ -130,6 +131,27 @@ def test_a_path_that_cannot_be_read_is_refused(text: str) -> None:
 def test_an_expression_that_matches_everywhere_or_is_none_is_refused(text: str) -> None:
     with pytest.raises(HiddenWhole):
         check("regular expression", text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "data", "pointers"),
+    [
+        ("json path", "$..ssn", b'{"ssn": 12345678, "a/b": [{"ssn": "x"}, {"ssn": null}]}', ["/ssn", "/a~1b/0/ssn"]),
+        ("json path", "$.ssn", b'{"ssn": "x", "ssn": "y"}', ["/ssn"]),
+        ("json path", "$.ssn", b'{"ssn": "***"}', ["/ssn"]),
+        ("json path", "$", b'"x"', [""]),
+        ("json path", "$.ssn", b'{"mag": 1}', []),
+        ("json path", "key.$.ssn", b'{"ssn": "x"}', []),
+        ("header", "ssn", b'{"ssn": "x"}', []),
+        ("regular expression", "Zx9", b'{"note": "call Zx9 now", "a": 1}', ["/note"]),
+        ("regular expression", "Zx9", b"call Zx9 now", []),
+        ("regular expression", "Zx9[^}]*", b'{"a": "Zx9", "b": 1}', []),
+        ("json path", "$[*]", json.dumps(["x"] * 1001).encode(), [f"/{index}" for index in range(1000)]),
+    ],
+)
+def test_masked_members_have_pointers(kind: str, field: str, data: bytes, pointers: list[str]) -> None:
+    masks = RecordMasks((FieldMask(kind, field, "nothing"),))
+    assert masked_pointers(masks, data, masks.value(data) or b"", of_key=False) == pointers
 
 
 def test_a_page_of_small_values_takes_little_time() -> None:

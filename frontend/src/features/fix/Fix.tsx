@@ -10,6 +10,7 @@ import type { DeadLetter } from "../../api/types";
 import { isDecodable, mayNameSchema } from "../../lib/decodable";
 import { ago, bytes, dateTime, timeOfDay } from "../../lib/format";
 import type { Part } from "../../lib/editing";
+import { maskedNames } from "../../lib/masked";
 import { fixName, replayName } from "../../lib/naming";
 import { itemState } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
@@ -188,6 +189,7 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
           {other.author} has a draft of this record, changed {dateTime(other.updated_at, zone)}. Your draft is separate.
         </Strip>
       ))}
+      <MaskedStrip original={page.original} />
       {page.earlier.map((item) => (
         <Strip key={`${item.replay} ${item.at}`} tone="waiting">
           <span>
@@ -212,9 +214,13 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
           <>
             {parts.value === undefined || original.value === undefined ? (
               <Panel title="Value">
-                <Notice title={`The value is too large to edit here: ${bytes(page.original.value.size)}`}>
-                  It is sent unchanged. You can edit the key and the headers.
-                </Notice>
+                {page.original.value.masked ? (
+                  <Notice title="The value is masked for your roles">It is sent unchanged.</Notice>
+                ) : (
+                  <Notice title={`The value is too large to edit here: ${bytes(page.original.value.size)}`}>
+                    It is sent unchanged. You can edit the key and the headers.
+                  </Notice>
+                )}
               </Panel>
             ) : (
               (valuePanel ?? (
@@ -258,6 +264,18 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
         )}
       </Suspense>
     </>
+  );
+}
+
+/** Names what masking rules hide of the record: the server refuses edits of it. */
+export function MaskedStrip({ original }: { original: Message }) {
+  const names = maskedNames(original);
+  if (names.length === 0) return null;
+  return (
+    <Strip tone="warn">
+      Masked for your roles: {names.join(", ")}. They stay as they are, and the record is sent with their real content.
+      You cannot change or add headers.
+    </Strip>
   );
 }
 

@@ -26,7 +26,10 @@ export function KeyAndHeadersPanel({
   const replaceHeader = (header: HeaderPart) =>
     onChange({ ...parts, headers: parts.headers.map((old) => (old.id === header.id ? header : old)) });
   const addHeader = () => {
-    onChange({ ...parts, headers: [...parts.headers, { id: nextId, name: "", value: new Uint8Array() }] });
+    onChange({
+      ...parts,
+      headers: [...parts.headers, { id: nextId, name: "", value: new Uint8Array(), masked: false }],
+    });
     setNextId(nextId + 1);
   };
   return (
@@ -44,8 +47,19 @@ export function KeyAndHeadersPanel({
         {hasKey && (
           <div className={styles.part}>
             <span className={`b ${styles.partName}`}>Key</span>
-            <BytesField label="Key" value={parts.key} locked={locked} onChange={(key) => onChange({ ...parts, key })} />
-            <span className={`s t3 nw ${styles.size}`}>{bytes(parts.key?.length)}</span>
+            {parts.key === undefined ? (
+              <span className="s t3">hidden from you; it is sent unchanged</span>
+            ) : (
+              <>
+                <BytesField
+                  label="Key"
+                  value={parts.key}
+                  locked={locked}
+                  onChange={(key) => onChange({ ...parts, key })}
+                />
+                <span className={`s t3 nw ${styles.size}`}>{bytes(parts.key?.length)}</span>
+              </>
+            )}
           </div>
         )}
         {parts.headers.map((header, index) => (
@@ -55,7 +69,7 @@ export function KeyAndHeadersPanel({
               aria-label={`Name of header ${index + 1}`}
               placeholder="name"
               value={header.name}
-              disabled={locked || !fitsOneLine(header.name)}
+              disabled={locked || header.masked || !fitsOneLine(header.name)}
               onChange={(event) => replaceHeader({ ...header, name: event.currentTarget.value })}
               spellCheck={false}
               autoComplete="off"
@@ -64,11 +78,11 @@ export function KeyAndHeadersPanel({
             <BytesField
               label={`Value of header ${index + 1}`}
               value={header.value}
-              locked={locked}
+              locked={locked || header.masked}
               onChange={(value) => replaceHeader({ ...header, value })}
             />
             <span className={`s t3 nw ${styles.size}`}>{bytes(header.value?.length)}</span>
-            {!locked && (
+            {!locked && !header.masked && (
               <Button
                 kind="quiet"
                 onClick={() => onChange({ ...parts, headers: parts.headers.filter((other) => other.id !== header.id) })}

@@ -7,27 +7,34 @@ export interface HeaderPart {
   id: number;
   name: string;
   value: Part;
+  /** Whether masking rules hide content of it, so that it must stay as it is. */
+  masked: boolean;
 }
 
-/** A message while it is edited. The value is undefined if it is too large to load; then it stays unchanged. */
+/** A message while it is edited. A part is undefined if it is hidden, or too large to load; then it stays unchanged. */
 export interface MessageParts {
-  key: Part;
+  key: Part | undefined;
   value: Part | undefined;
   headers: HeaderPart[];
 }
 
 export function partsOf(message: Message): MessageParts {
   return {
-    key: partOf(message.key) ?? null,
+    key: partOf(message.key),
     value: partOf(message.value),
-    headers: message.headers.map((header, id) => ({ id, name: header.name, value: partOf(header.value) ?? null })),
+    headers: message.headers.map(({ name, value }, id) => ({
+      id,
+      name,
+      value: partOf(value) ?? null,
+      masked: value.masked,
+    })),
   };
 }
 
 /** Return the request that saves the parts on top of the draft of the time `base`. */
 export function fixBody(parts: MessageParts, base: string | null): FixBody {
   return {
-    key: { base64: encoded(parts.key) },
+    ...(parts.key !== undefined && { key: { base64: encoded(parts.key) } }),
     ...(parts.value !== undefined && { value: { base64: encoded(parts.value) } }),
     headers: parts.headers.map(({ name, value }) => ({ name, value: { base64: encoded(value) } })),
     base_updated_at: base,
@@ -36,16 +43,18 @@ export function fixBody(parts: MessageParts, base: string | null): FixBody {
 
 export function sameParts(first: MessageParts, other: MessageParts): boolean {
   return (
-    sameBytes(first.key, other.key) &&
-    (first.value === undefined || other.value === undefined
-      ? first.value === other.value
-      : sameBytes(first.value, other.value)) &&
+    samePart(first.key, other.key) &&
+    samePart(first.value, other.value) &&
     first.headers.length === other.headers.length &&
     first.headers.every(
       (header, at) =>
         header.name === other.headers[at]?.name && sameBytes(header.value, other.headers[at]?.value ?? null),
     )
   );
+}
+
+function samePart(first: Part | undefined, other: Part | undefined): boolean {
+  return first === undefined || other === undefined ? first === other : sameBytes(first, other);
 }
 
 function partOf(bytes: Bytes): Part | undefined {

@@ -18,7 +18,7 @@ export function HeaderTable({
   if (headers.length === 0) return <Notice title="The record has no headers" />;
   return (
     <>
-      {headers.some((header) => header.withheld && !maskOf(header)) && <WithheldNotice />}
+      {headers.some((header) => header.withheld && !header.masked) && <WithheldNotice />}
       <table className={styles.headers}>
         <thead>
           <tr>
@@ -49,6 +49,7 @@ function headerValue(header: Header, mask: ReactNode = null) {
         {!header.withheld && header.text} {mask}
       </>
     );
+  if (header.withheld && header.masked) return <span className="t3">masked</span>;
   if (header.withheld) return <span className="t3">withheld</span>;
   if (header.text !== null) return header.text;
   if (header.base64 === null) return <span className="t3">not kept</span>;

@@ -6,6 +6,7 @@ import { bytes } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { Notice } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
+import { MaskedNotice } from "./MaskedLine";
 import { HexRows } from "./HexView";
 import styles from "./Payload.module.css";
 
@@ -48,6 +49,7 @@ export function PayloadView({
   if (payload.size === null) return missing;
   if (payload.size === 0)
     return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
+  if (payload.withheld && payload.masked) return <MaskedNotice />;
   if (payload.withheld) return <WithheldNotice size={bytes(payload.size)} />;
   const error = payload.parse_error;
   const near = error ? nearStart(data, error.byte) : 0;

@@ -1,6 +1,7 @@
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import {
+  useAddPerson,
   useChangeRoles,
   useDeleteGroup,
   useHolders,
@@ -63,15 +64,55 @@ export function AddHolderDialog({
           data-autofocus
           classNames={{ label: controls.label!, input: controls.input! }}
         />
-        <NativeSelect
-          label="Role"
-          value={role}
-          data={ROLES.map(({ role: value, label }) => ({ value, label }))}
-          onChange={(event) => setRole(event.currentTarget.value)}
-          classNames={{ label: controls.label!, input: controls.input! }}
-        />
+        <RoleSelect value={role} onChange={setRole} />
       </div>
     </ConfirmDialog>
+  );
+}
+
+/** Asks for the user name or e-mail address of a person who gets a first role in a team. It lists nobody. */
+export function AddPersonDialog({ team, onClose }: { team: Team; onClose: () => void }) {
+  const add = useAddPerson(team.id);
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<string>("viewer");
+  return (
+    <ConfirmDialog
+      open
+      title={`Add a person to ${team.name}`}
+      confirmLabel="Add"
+      barred={name.trim() === "" ? "Enter a user name or an e-mail address first" : undefined}
+      busy={add.isPending}
+      error={add.error?.message ?? null}
+      onClose={onClose}
+      onConfirm={() => add.mutate({ name: name.trim(), roles: [role] }, { onSuccess: onClose })}
+    >
+      <div className={styles.fields}>
+        <TextInput
+          label="User name or e-mail address"
+          description="Exactly as in the account. Invite people without an account by link."
+          value={name}
+          maxLength={254}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+          autoComplete="off"
+          spellCheck={false}
+          classNames={{ label: controls.label!, input: controls.input! }}
+        />
+        <RoleSelect value={role} onChange={setRole} />
+      </div>
+    </ConfirmDialog>
+  );
+}
+
+function RoleSelect({ value, onChange }: { value: string; onChange: (role: string) => void }) {
+  return (
+    <NativeSelect
+      label="Role"
+      value={value}
+      data={ROLES.map(({ role, label }) => ({ value: role, label }))}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      classNames={{ label: controls.label!, input: controls.input! }}
+    />
   );
 }
 

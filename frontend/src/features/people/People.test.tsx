@@ -2,7 +2,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { inApp, settle } from "../../testing";
+import { enter, inApp, settle } from "../../testing";
 import { People } from "./People";
 import { origin, ownedText, patterns, toggled } from "./roles";
 
@@ -110,6 +110,25 @@ it("people without the role admin see ticks that they cannot change, and why", a
   expect(button("Invite by link").getAttribute("aria-description")).toBe("Needs the role admin in stations");
   expect(button("Add a team").getAttribute("aria-description")).toBe("Needs an administrator");
   expect(document.querySelector("[aria-label='API tokens of everybody']")).toBeNull();
+});
+
+it("the admin of a team adds a person by name, and a refusal is shown", async () => {
+  await show(false);
+  await act(() => button("Add a person").click());
+  await settle();
+  const add = () => [...document.querySelectorAll("button")].find((one) => one.textContent === "Add")!;
+  expect(add().getAttribute("aria-description")).toBe("Enter a user name or an e-mail address first");
+  await enter(document.querySelector<HTMLInputElement>("[role=dialog] input")!, " mia@example.com ");
+  refusal = Response.json({ title: "Not found", status: 404, detail: "There is no active account" }, { status: 404 });
+  await act(() => add().click());
+  await settle();
+  expect(document.body.textContent).toContain("There is no active account");
+  refusal = undefined;
+  await act(() => add().click());
+  await settle();
+  const body = { name: "mia@example.com", roles: ["viewer"] };
+  expect(requests).toEqual(Array(2).fill({ method: "POST", url: "/api/v1/teams/7/people", body }));
+  expect(document.querySelector("[role=dialog]")).toBeNull();
 });
 
 it("a topic without an owner is proposed to the chosen team", async () => {

@@ -9,7 +9,14 @@ import { Notice, PageHead, Panel, SkeletonRows, join } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { ApiTokensPanel } from "../account/ApiTokensPanel";
 import { SettingsTabs } from "../settings/SettingsTabs";
-import { ActiveDialog, AddHolderDialog, DeleteGroupDialog, GroupDialog, PasswordLinkDialog } from "./HolderDialogs";
+import {
+  ActiveDialog,
+  AddHolderDialog,
+  AddPersonDialog,
+  DeleteGroupDialog,
+  GroupDialog,
+  PasswordLinkDialog,
+} from "./HolderDialogs";
 import { HolderTable, type HolderAction } from "./HolderTable";
 import { InvitationTable } from "./InvitationTable";
 import { InviteDialog } from "./InviteDialog";
@@ -131,6 +138,11 @@ function HoldersPanel({
               Add a group…
             </Button>
           )}
+          {team && (
+            <Button barred={noRoles} onClick={() => ask(<AddPersonDialog team={team} onClose={close} />)}>
+              Add a person…
+            </Button>
+          )}
           <Button barred={noRoles} onClick={() => ask(<InviteDialog team={team} onClose={close} />)}>
             Invite by link…
           </Button>
@@ -143,7 +155,7 @@ function HoldersPanel({
       {!data && !error && <SkeletonRows rows={5} />}
       {data && holders.length === 0 && (
         <Notice title={team ? "Nobody is in this team yet" : "There is nobody to show"}>
-          {team && "Invite a person by link, or let an administrator add a person or a group."}
+          {team && "Add a person, invite one by link, or let an administrator add a group."}
         </Notice>
       )}
       {holders.length > 0 && (

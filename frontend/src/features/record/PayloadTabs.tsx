@@ -10,11 +10,12 @@ import { Notice, Panel, Strip } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
 import { DecodedView, DecoderReports } from "../payload/DecodedView";
 import { HeaderTable } from "../payload/HeaderTable";
+import { MaskedLine, MaskedNotice } from "../payload/MaskedLine";
 import { PayloadView } from "../payload/PayloadView";
 import { RawBytes } from "../payload/RawBytes";
 import { isDecodable } from "../../lib/decodable";
 import { MissingBytes } from "./MissingBytes";
-import { isMasked, MaskedMark } from "./Reveal";
+import { MaskedMark } from "./Reveal";
 import styles from "./Record.module.css";
 
 const NO_FIELDS: RecordField[] = [];
@@ -44,7 +45,7 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
         <PartView key={tab} letter={letter} part={tab} marks={tab === "value" && named ? named : NO_FIELDS} />
       )}
       {tab === "context" &&
-        (letter.context.withheld && !letter.withheld ? (
+        (letter.context.masked ? (
           <MaskedNotice />
         ) : (
           <PayloadView
@@ -58,7 +59,7 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
         <HeaderTable
           headers={letter.headers}
           maskOf={(header) =>
-            isMasked(letter, header) && <MaskedMark letter={letter} what={{ part: "header", header: header.name }} />
+            header.masked && <MaskedMark letter={letter} what={{ part: "header", header: header.name }} />
           }
         />
       )}
@@ -78,18 +79,13 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
 /** A key or value: decoded if a decoder fits, and otherwise as text with the reasons. */
 function PartView(props: { letter: DeadLetter; part: RecordPart; marks: readonly RecordField[] }) {
   const { letter, part } = props;
-  if (!isMasked(letter, letter[part])) return <PartContent {...props} />;
+  const { masked, withheld } = letter[part];
   return (
     <>
-      <div className={styles.maskedPart}>
-        <span>
-          {letter[part].withheld
-            ? `A masking rule hides all of the ${part}`
-            : `The ${part} has the text of a mask, such as ***`}
-        </span>
+      <MaskedLine payload={letter[part]} part={part}>
         <MaskedMark letter={letter} what={{ part }} />
-      </div>
-      {!letter[part].withheld && <PartContent {...props} />}
+      </MaskedLine>
+      {!(masked && withheld) && <PartContent {...props} />}
     </>
   );
 }
@@ -120,13 +116,6 @@ function PartContent({ letter, part, marks }: { letter: DeadLetter; part: Record
 /** Return the size of a payload, or a dash if its bytes are missing. */
 function sizeOf(payload: Payload): string {
   return payload.size === null && !payload.is_null ? "–" : bytes(payload.size);
-}
-
-/** Replaces bytes that cannot be shown with some of their fields masked. */
-function MaskedNotice() {
-  return (
-    <Notice title="Content masked">A masking rule hides these bytes. The other tabs show what you may see.</Notice>
-  );
 }
 
 function LetterRawBytes({ letter }: { letter: DeadLetter }) {

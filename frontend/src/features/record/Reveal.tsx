@@ -2,7 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useMayNotExport } from "../../api/exports";
 import { useReveal } from "../../api/masking";
-import type { DeadLetter, Header, Payload } from "../../api/types";
+import type { DeadLetter } from "../../api/types";
 import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { CopyField } from "../../ui/CopyField";
@@ -12,13 +12,6 @@ import styles from "./Record.module.css";
 
 /** What is revealed: the key, the value, or the headers of a name. */
 export type RevealedPart = { part: "key" | "value" } | { part: "header"; header: string };
-
-const MASK = /\*\*\*|sha256:[0-9a-f]{4}…[0-9a-f]{4}/;
-
-/** Return whether masking hides content of a part, or all of it. Without the right to read the record, all is withheld. */
-export function isMasked(letter: DeadLetter, { withheld, text }: Payload | Header): boolean {
-  return !letter.withheld && (withheld || (text !== null && MASK.test(text)));
-}
 
 /** Marks masked content, and offers to reveal it. */
 export function MaskedMark({ letter, what }: { letter: DeadLetter; what: RevealedPart }) {

@@ -27,26 +27,36 @@ const PREVIEW = {
   excepted: false,
   example: { dead_letter: 17, before: '{"phone":"+1 907 555 0142"}', after: '{"phone":"***0142"}' },
 };
-const SESSION = { role: "operator", administrator: true, read_only: false, teams: [] };
+const SESSION = { role: "operator", administrator: true, read_only: false, teams: [{ roles: ["admin"] }] };
+const TEAMS = [
+  { id: 1, name: "stations", may_change_people: true },
+  { id: 2, name: "feeds", may_change_people: false },
+];
 
 let root: Root;
+let session: typeof SESSION;
 let sent: { method: string; url: string; body: unknown }[];
 
-beforeEach(async () => {
+beforeEach(() => {
   sent = [];
   vi.stubGlobal("fetch", (url: string, { method = "GET", body }: RequestInit) => {
     sent.push({ method, url, body: typeof body === "string" ? JSON.parse(body) : undefined });
-    if (url.endsWith("/session")) return Promise.resolve(Response.json(SESSION));
+    if (url.endsWith("/session")) return Promise.resolve(Response.json(session));
+    if (url.endsWith("/teams")) return Promise.resolve(Response.json({ results: TEAMS }));
     if (url.endsWith("/preview")) return Promise.resolve(Response.json(PREVIEW));
     if (method === "DELETE") return Promise.resolve(new Response(null, { status: 204 }));
     return Promise.resolve(Response.json(method === "GET" ? { results: [RULE] } : RULE));
   });
+});
+
+async function show(changes: Partial<typeof SESSION> = {}): Promise<void> {
+  session = { ...SESSION, ...changes };
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  client.setQueryData(["session"], SESSION);
+  client.setQueryData(["session"], session);
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() => root.render(inApp(client, <Masking />)));
   await settle();
-});
+}
 
 afterEach(async () => {
   await act(() => root.unmount());
@@ -67,14 +77,27 @@ async function fill(label: string, value: string): Promise<void> {
   });
 }
 
-it("lists the rules with their reasons", () => {
+async function choose(label: string, value: string): Promise<void> {
+  const select = document.querySelector<HTMLSelectElement>(`select[aria-label="${label}"]`)!;
+  await act(() => {
+    select.value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
+const places = () =>
+  [...document.querySelectorAll('select[aria-label="Where the role is held"] option')].map((one) => one.textContent);
+
+it("lists the rules with their reasons", async () => {
+  await show();
   for (const text of ["usgs.felt-reports*", "$.contact.phone", "last four", "PRIV-31"])
     expect(document.body.textContent).toContain(text);
 });
 
 it("saves a changed rule with its exceptions", async () => {
+  await show();
   await press("Change…");
-  expect(document.body.textContent).toContain("admin of team 1");
+  expect(document.body.textContent).toContain("admin in stations");
   await fill("Field", "$.phone");
   await press("Save rule 3");
   const put = sent.find((one) => one.method === "PUT")!;
@@ -82,7 +105,39 @@ it("saves a changed rule with its exceptions", async () => {
   expect(put.body).toMatchObject({ field: "$.phone", except_roles: [{ team: 1, role: "admin" }] });
 });
 
+it("the admin of a team excepts roles in the team, and in no other place", async () => {
+  await show({ administrator: false });
+  await press("Change…");
+  expect(places()).toEqual(["stations"]);
+  await choose("Add a role", "operator");
+  await press("Save rule 3");
+  expect(sent.find((one) => one.method === "PUT")!.body).toMatchObject({
+    except_roles: [
+      { team: 1, role: "admin" },
+      { team: 1, role: "operator" },
+    ],
+  });
+});
+
+it("an administrator excepts roles everywhere or in a team", async () => {
+  await show();
+  await press("Change…");
+  expect(places()).toEqual(["Everywhere", "stations"]);
+  await choose("Add a role", "operator");
+  await choose("Where the role is held", "1");
+  await choose("Add a role", "viewer");
+  await press("Save rule 3");
+  expect(sent.find((one) => one.method === "PUT")!.body).toMatchObject({
+    except_roles: [
+      { team: 1, role: "admin" },
+      { team: null, role: "operator" },
+      { team: 1, role: "viewer" },
+    ],
+  });
+});
+
 it("previews an unsaved rule, before and after, and walks through examples", async () => {
+  await show();
   await press("Change…");
   await fill("Dead letter topic", "usgs.dlq");
   await press("Preview");
@@ -94,6 +149,7 @@ it("previews an unsaved rule, before and after, and walks through examples", asy
 });
 
 it("removes a rule after a question", async () => {
+  await show();
   await press("Remove…");
   await press("Remove");
   expect(sent.some((one) => one.method === "DELETE" && one.url.includes("masking-rules/3"))).toBe(true);

@@ -1,6 +1,8 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useSaveMaskingRule, type MaskingRule, type MaskingRuleBody } from "../../api/masking";
+import { useTeams } from "../../api/people";
+import { useSession } from "../../api/session";
 import { Button, Choice, LinkButton } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { Chip, Panel, Strip } from "../../ui/Panel";
@@ -29,6 +31,7 @@ const SHOWS = [
   { value: "nothing", label: "nothing" },
 ] as const;
 const ROLES = ["viewer", "payload reader", "operator", "approver", "admin"] as const;
+const EVERYWHERE = "everywhere";
 
 /** A form that adds or changes a rule, with its preview. */
 export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; onClose: () => void }) {
@@ -89,7 +92,7 @@ export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; o
   );
 }
 
-/** The roles whose holders see the field. */
+/** The roles whose holders see the field. Admins of a team can except roles in their teams only. */
 function Exceptions({
   roles,
   onChange,
@@ -97,25 +100,41 @@ function Exceptions({
   roles: Body["except_roles"];
   onChange: (roles: Body["except_roles"]) => void;
 }) {
+  const isAdministrator = useSession().data?.administrator === true;
+  const teams = useTeams().data?.results ?? [];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const places = [
+    ...(isAdministrator ? [{ value: EVERYWHERE, label: "Everywhere" }] : []),
+    ...teams.filter((team) => team.may_change_people).map(({ id, name }) => ({ value: String(id), label: name })),
+  ];
+  const place = chosen ?? places[0]?.value;
+  const add = (role: (typeof ROLES)[number] | undefined) => {
+    if (!role || place === undefined) return;
+    const team = place === EVERYWHERE ? null : Number(place);
+    if (!roles.some((one) => one.team === team && one.role === role)) onChange([...roles, { team, role }]);
+  };
+  const nameOf = (id: number) => teams.find((team) => team.id === id)?.name ?? `team ${id}`;
   return (
     <div>
       <span>Masked for everyone except</span>{" "}
       {roles.map((one, index) => (
         <Chip key={`${one.team} ${one.role}`}>
-          {one.role}
-          {one.team === null ? "" : ` of team ${one.team}`}{" "}
+          {one.role} {one.team === null ? EVERYWHERE : `in ${nameOf(one.team)}`}{" "}
           <LinkButton onClick={() => onChange(roles.filter((_, other) => other !== index))}>remove</LinkButton>
         </Chip>
       ))}
       <NativeSelect
+        aria-label="Where the role is held"
+        value={place}
+        data={places}
+        onChange={(event) => setChosen(event.currentTarget.value)}
+        classNames={{ input: controls.input! }}
+      />
+      <NativeSelect
         aria-label="Add a role"
         value=""
         data={[{ value: "", label: "Add a role" }, ...ROLES.map((role) => ({ value: role, label: role }))]}
-        onChange={(event) => {
-          const role = ROLES.find((one) => one === event.currentTarget.value);
-          if (role && !roles.some((one) => one.team === null && one.role === role))
-            onChange([...roles, { team: null, role }]);
-        }}
+        onChange={(event) => add(ROLES.find((one) => one === event.currentTarget.value))}
         classNames={{ input: controls.input! }}
       />
     </div>

@@ -10,6 +10,7 @@ import { Notice, Panel, SkeletonRows } from "../../ui/Panel";
 import { TabRow } from "../../ui/TabRow";
 import { WithheldNotice } from "../../ui/WithheldNotice";
 import { HeaderTable } from "../payload/HeaderTable";
+import { MaskedLine, MaskedNotice } from "../payload/MaskedLine";
 import { PayloadView } from "../payload/PayloadView";
 import { RawBytes } from "../payload/RawBytes";
 import styles from "./Topics.module.css";
@@ -70,16 +71,21 @@ function RecordTabs({ topic, record }: { topic: string; record: TopicRecordDetai
         ]}
       />
       {(tab === "value" || tab === "key") && (
-        <PayloadView
-          key={tab}
-          payload={record[tab]}
-          part={tab}
-          href={topicBytesUrl(topic, record.partition, record.offset, tab)}
-        />
+        <>
+          <MaskedLine payload={record[tab]} part={tab} />
+          <PayloadView
+            key={tab}
+            payload={record[tab]}
+            part={tab}
+            href={topicBytesUrl(topic, record.partition, record.offset, tab)}
+          />
+        </>
       )}
       {tab === "headers" && <HeaderTable headers={record.headers} />}
       {tab === "raw" &&
-        (record.value.withheld ? (
+        (record.value.withheld && record.value.masked ? (
+          <MaskedNotice />
+        ) : record.value.withheld ? (
           <WithheldNotice />
         ) : record.value.base64 ? (
           <RawBytes part="value" payload={record.value} />

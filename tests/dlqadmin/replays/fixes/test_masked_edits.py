@@ -211,7 +211,10 @@ def row(db: None) -> DeadLetter:
 def test_a_draft_holds_real_bytes_and_is_shown_masked(row: DeadLetter, as_operator: APIClient) -> None:
     rule("json path", "$..ssn")
     url = f"{API}/dead-letters/{row.pk}/fix"
-    shown = decoded(as_operator.get(url).json()["original"]["value"])
+    original = as_operator.get(url).json()["original"]
+    shown = decoded(original["value"])
+    assert original["value"]["masked_members"] == ["/ssn", "/items/0/ssn"]
+    assert {row["name"]: row["value"]["masked"] for row in original["headers"]} == {"h": True, "t": False}
     assert SECRET.encode() not in shown
     answer = as_operator.put(url, {"value": encoded(shown.replace(b"1.60", b"2.5"))}).json()
     assert bytes(Fix.objects.get().value or b"") == VALUE.replace(b"1.60", b"2.5")
