@@ -12,8 +12,8 @@ from dlqadmin.alerts.notices import firing_message
 from dlqadmin.alerts.preview import BUCKET, LISTED, PastFiring, RulePreview, held_channels, past_firing
 from dlqadmin.alerts.quiet_hours import read_quiet
 from dlqadmin.alerts.templates import TEMPLATES
+from dlqadmin.deadletters.groups.safe_titles import title_for_reader
 from dlqadmin.deadletters.index.column_values import EPOCH
-from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.notifications.deliveries import subject_line
 from dlqadmin.rest.documents import Document, Time
@@ -334,7 +334,7 @@ def _message(rule: AlertRule, row: PastFiring) -> PreviewMessage:
 
 def _shown_title(kind: str, key: str, title: str) -> str:
     """Return the title for people. That of a group quotes an error message, so some people see its number instead."""
-    return title if kind != "group" or quoting_text(title) == title else f"Group {key}"
+    return title_for_reader(int(key), title) if kind == "group" else title
 
 
 def _rule_document(

@@ -12,7 +12,7 @@ from django.conf import settings
 from dlqadmin.alerts.models import AlertFiring, AlertNotice, AlertRule, RuleTell
 from dlqadmin.alerts.quiet_hours import quiet_end, read_quiet
 from dlqadmin.alerts.samples import samples_of
-from dlqadmin.deadletters.models import Fingerprint
+from dlqadmin.deadletters.groups.safe_titles import safe_title
 from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications import deliveries
 from dlqadmin.notifications.messages import ChannelMessage
@@ -86,9 +86,7 @@ def told_title(firing: AlertFiring) -> str:
     """
     if firing.subject_kind != "group" or not rules_for(None):
         return firing.title
-    known = Fingerprint.objects.filter(group=int(firing.subject_key)).order_by("pk").first()
-    number = f"group {firing.subject_key}"
-    return f"{known.exception_class.rpartition('.')[2]} in {known.stage} ({number})" if known else number.capitalize()
+    return safe_title(int(firing.subject_key))
 
 
 def firing_facts(firing: AlertFiring, title: str) -> dict[str, Any]:

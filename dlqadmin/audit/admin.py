@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.permissions import READ_PAYLOADS, reach_of
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
@@ -19,6 +20,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_filter = ("action",)
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return (
-            () if not reach_of(request.user, READ_PAYLOADS).is_limited else ("detail",)
-        )  # the detail may cite content of records
+        # The detail may cite content of records.
+        is_shown = not reach_of(request.user, READ_PAYLOADS).is_limited and not rules_for(request.user)
+        return () if is_shown else ("detail",)

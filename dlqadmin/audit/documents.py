@@ -54,12 +54,21 @@ class AuditOptions(Document):
 
 # The fields of a detail that contain or cite content of records, or reveal it.
 OF_CONTENT = frozenset(("query", "filter", "program", "why", "trouble", "before", "after"))
+# The actions whose texts and titles name groups by their titles, which may quote masked values of any record.
+NAMING_GROUPS = frozenset(
+    ("merged", "split", "dismiss", "undo dismissal", "removed plan", "acknowledge alert", "snooze alert")
+)
 
 
-def audit_document(entry: AuditEntry, *, shows_content: bool) -> AuditDocument:
-    """Return an entry for the API, without details about content if the user may not read it."""
+def audit_document(entry: AuditEntry, *, shows_content: bool, is_masked: bool = False) -> AuditDocument:
+    """Return an entry for the API, without details about content if the user may not read it.
+
+    `is_masked`: fields of records are masked for the user, so titles of groups are withheld too.
+    """
     hidden = set() if shows_content else OF_CONTENT & entry.detail.keys()
     detail = entry.detail | dict.fromkeys(hidden, f"Withheld. {NEEDS_PAYLOAD_READER}")
+    if is_masked and entry.action in NAMING_GROUPS:
+        detail |= dict.fromkeys({"text", "title"} & detail.keys(), "…")
     return AuditDocument(
         id=entry.pk,
         at=iso(entry.at),

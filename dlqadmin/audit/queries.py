@@ -25,10 +25,18 @@ MAX_OPTIONS = 500
 Position = tuple[datetime, int]  # the time and the id of the last entry of a page
 
 
-def page(wanted: EntryFilter, cursor: str | None, limit: int, shows_content: Callable[[AuditEntry], bool]) -> AuditPage:
+def page(
+    wanted: EntryFilter,
+    cursor: str | None,
+    limit: int,
+    shows_content: Callable[[AuditEntry], bool],
+    *,
+    is_masked: bool = False,
+) -> AuditPage:
     """Return up to `limit` matching entries after the cursor, newest first.
 
-    `shows_content` tells of which entries the details may be shown that cite records.
+    `shows_content` tells of which entries the details may be shown that cite records. `is_masked`: fields of records
+    are masked for the reader.
     Filters that entries are checked for one by one stop after SCANNED entries. Raises ParameterError.
     """
     position, found, scanned = _position(cursor), list[AuditDocument](), 0
@@ -37,7 +45,7 @@ def page(wanted: EntryFilter, cursor: str | None, limit: int, shows_content: Cal
         rows = list(_after(wanted.query(), position).order_by("-at", "-id")[:size])
         scanned += len(rows)
         for row in rows:
-            document = audit_document(row, shows_content=shows_content(row))
+            document = audit_document(row, shows_content=shows_content(row), is_masked=is_masked)
             if not wanted.matches(document):
                 position = (row.at, row.pk)
                 continue

@@ -48,15 +48,15 @@ class AuditView(APIView):
         params = request.query_params
         wanted = parse_filter(params, timezone.now())
         limit = parse_limit(params.get("limit"))
-        reach = reach_of(request.user, READ_PAYLOADS)
+        reach, is_masked = reach_of(request.user, READ_PAYLOADS), bool(rules_for(request.user))
 
         def shows_content(entry: AuditEntry) -> bool:
             # An entry may cite records of any team. Readers of limited reach get the details of their own,
             # and people with masked fields none.
             own = bool(reach.teams) and entry.user_id == request.user.pk
-            return not rules_for(request.user) and (not reach.is_limited or own)
+            return not is_masked and (not reach.is_limited or own)
 
-        return Response(queries.page(wanted, params.get("cursor"), limit, shows_content))
+        return Response(queries.page(wanted, params.get("cursor"), limit, shows_content, is_masked=is_masked))
 
 
 class AuditOptionsView(APIView):

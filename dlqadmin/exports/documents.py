@@ -81,7 +81,7 @@ def export_document(export: Export, reader: PayloadReader) -> ExportDocument:
 
     A filter that asks for content is withheld, except from its author and readers of all payloads.
     """
-    told = reader.of_text_by(export.created_by_id).may_read or not url_has_content_filter(QueryDict(export.query))
+    told = tells_filter(export, reader)
     return ExportDocument(
         id=export.pk,
         created_at=iso(export.created_at),
@@ -99,6 +99,11 @@ def export_document(export: Export, reader: PayloadReader) -> ExportDocument:
         done_at=iso_or_none(export.done_at),
         expires_at=iso_or_none(export.expires_at),
     )
+
+
+def tells_filter(export: Export, reader: PayloadReader) -> bool:
+    """Return whether this reader may see the filter: it may quote records."""
+    return reader.of_text_by(export.created_by_id).may_read or not url_has_content_filter(QueryDict(export.query))
 
 
 def manifest(export: Export) -> ManifestDocument:

@@ -36,6 +36,7 @@ from dlqadmin.exports.documents import (
     download_name,
     export_document,
     manifest,
+    tells_filter,
 )
 from dlqadmin.exports.formats import FORMATS, pieces
 from dlqadmin.exports.models import Export, ExportState
@@ -175,6 +176,8 @@ class ExportManifest(APIView):
         export = find(pk)
         if not export.sha256:
             raise StateConflict(f"{export} is {export.state}, so it has no complete file.")
+        if not tells_filter(export, reader_of(request.user)):
+            raise PermissionDenied(f"The filter of {export} asks for content that may be masked for you.")
         return Response(manifest(export))
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from dlqadmin.deadletters.groups.safe_titles import title_for_reader
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
 from dlqadmin.deadletters.search import counters
@@ -175,7 +176,7 @@ def _names(fingerprints: Collection[int], by: str) -> dict[int, tuple[str, str, 
 
 def _name(by: str, group: str, title: str, exception: str, stage: str) -> tuple[str, str]:
     if by == "group":
-        return group, title
+        return group, title_for_reader(int(group), title)
     return (stage, stage) if by == "stage" else (exception, short(exception))
 
 

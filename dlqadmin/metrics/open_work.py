@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from django.utils import timezone
 
+from dlqadmin.deadletters.groups.safe_titles import title_for_reader
 from dlqadmin.deadletters.models import Fingerprint, Group, WorkState
 from dlqadmin.deadletters.search.histogram import bucket_ms
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
@@ -159,7 +160,7 @@ def _open_series(rows: Iterable[WorkFlow], size: int, *, titled: bool) -> list[O
         shown = [int(one.key) for one in largest if one.key]
         titles = dict(Group.objects.filter(pk__in=shown).values_list("pk", "title"))
         for one in largest:
-            one.label = titles[int(one.key)] if one.key else one.label
+            one.label = title_for_reader(int(one.key), titles[int(one.key)]) if one.key else one.label
     return largest
 
 

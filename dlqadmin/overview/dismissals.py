@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -12,6 +12,7 @@ from rest_framework.exceptions import PermissionDenied
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.payloads import quoting_text
+from dlqadmin.overview.attention import GroupFinding
 from dlqadmin.overview.dismissal_reach import is_for_one_reach
 from dlqadmin.overview.documents import DismissalDocument, DismissalEndReason
 from dlqadmin.overview.findings import Finding
@@ -146,7 +147,7 @@ def dismissal_document(row: Dismissal) -> DismissalDocument:
     return DismissalDocument(
         finding=row.finding,
         kind=row.kind,
-        title=quoting_text(row.title) if row.object_type == "group" else row.title,
+        title=quoting_text(row.title) if row.kind in get_args(GroupFinding) else row.title,
         reason=row.reason,
         by=row.actor,
         at=iso(row.at),

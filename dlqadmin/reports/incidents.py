@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Exists, OuterRef
 
 from dlqadmin.deadletters.groups import common_values, details, summaries
+from dlqadmin.deadletters.groups.safe_titles import title_for_reader
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
 from dlqadmin.deadletters.search.filters import Filters, in_reach
@@ -80,7 +81,7 @@ def of_group(group: Group, filters: Filters, request: ReportRequest) -> GroupRep
     return GroupReport(
         kind="group",
         id=str(group.pk),
-        title=group.title,
+        title=title_for_reader(group.pk, group.title),
         **_head(request),
         start=iso(filters.start),
         to=iso(filters.end),
@@ -210,7 +211,10 @@ def _groups_of(replay: Replay) -> tuple[list[ReplayedGroup], int]:
     first = replay.items.order_by("ordinal").values_list("dead_letter__fingerprint__group", flat=True)[:LOOKED_AT]
     counts = Counter(first)
     titles = Group.objects.in_bulk([pk for pk, _ in counts.most_common(MOST_GROUPS)])
-    named = [ReplayedGroup(id=pk, title=titles[pk].title, count=n) for pk, n in counts.most_common(MOST_GROUPS)]
+    named = [
+        ReplayedGroup(id=pk, title=title_for_reader(pk, titles[pk].title), count=n)
+        for pk, n in counts.most_common(MOST_GROUPS)
+    ]
     return named, counts.total()
 
 

@@ -75,6 +75,7 @@ VARIANTS = {
     "groups_report": ("format=md", "format=json"),
     "replays_report": ("format=md", "format=json"),
     "replays_items": ("order=attention", "order=newest"),
+    "metrics_open_work": ("by=state", "by=group"),
 }
 Ids = dict[str, list[int]]
 

@@ -14,8 +14,10 @@ from django.utils import timezone
 from rest_framework.exceptions import APIException
 
 from dlqadmin.deadletters.groups import issues
+from dlqadmin.deadletters.groups.safe_titles import safe_title
 from dlqadmin.deadletters.groups.triage import lock_groups
 from dlqadmin.deadletters.models import FingerprintSource, Group, GroupIssue, IssueRequest, IssueTracker
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications import webhooks
 from dlqadmin.notifications.models import ChannelKind
 from dlqadmin.notifications.results import SendAccepted
@@ -119,13 +121,19 @@ def _is_text(value: object, most: int) -> bool:
 
 
 def _group_facts(found: Group) -> dict[str, Any]:
-    """Return what the receiver learns about the group. It holds no content of records."""
+    """Return what the receiver learns about the group. It holds no content of records.
+
+    Titles and messages of groups may quote masked values. A tracker has no rights, so with any masking rule in force
+    it gets the exception and the stage instead.
+    """
     sources = FingerprintSource.objects.filter(fingerprint__group=found)
+    is_masked = bool(rules_for(None))
+    messages = [] if is_masked else _distinct(found.fingerprints.values_list("message", flat=True))
     return {
         "id": found.pk,
-        "title": found.title,
+        "title": safe_title(found.pk) if is_masked else found.title,
         "exceptions": _distinct(found.fingerprints.values_list("exception_class", flat=True)),
-        "messages": _distinct(found.fingerprints.values_list("message", flat=True)),
+        "messages": messages,
         "topics": _distinct(sources.values_list("topic", flat=True)),
         "connectors": _distinct(sources.values_list("connector", flat=True)),
         "first_seen": iso(found.first_seen),

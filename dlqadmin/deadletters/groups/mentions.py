@@ -12,7 +12,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from dlqadmin.audit.permissions import VIEW, has_permission, reach_of
+from dlqadmin.deadletters.groups.safe_titles import safe_title
 from dlqadmin.deadletters.models import Group, GroupActivity, Mention
+from dlqadmin.masking.rules import rules_for
 from dlqadmin.notifications import emails, tasks
 from dlqadmin.notifications.deliveries import subject_line
 from dlqadmin.teams.reach import reaching
@@ -58,6 +60,8 @@ def _mail(person: User, note: GroupActivity, link: str) -> None:
     """E-mail a person after the commit. Nothing of it can fail the note."""
     if not settings.EMAIL_HOST or emails.target_problem(person.email):
         return
-    subject = subject_line(f"{note.actor} mentioned you: {note.group.title}")
-    body = f"{note.actor} wrote about {note.group.title}:\n\n{note.text}\n\n{link}\n"
+    # The title may quote values that are masked for this person.
+    title = safe_title(note.group_id) if rules_for(person) else note.group.title
+    subject = subject_line(f"{note.actor} mentioned you: {title}")
+    body = f"{note.actor} wrote about {title}:\n\n{note.text}\n\n{link}\n"
     transaction.on_commit(partial(tasks.mail_person, person.email, subject, body), robust=True)

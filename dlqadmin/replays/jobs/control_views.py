@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -15,7 +16,7 @@ from dlqadmin.replays.jobs import controls, queries, unfinished
 from dlqadmin.replays.jobs.documents import ReplaySaid, UnfinishedRecords
 from dlqadmin.replays.jobs.requests import RateBody, RunBody, UnfinishedBody
 from dlqadmin.replays.lookup import replay_of
-from dlqadmin.replays.models import ReplayStatus, Selection
+from dlqadmin.replays.models import Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans.run_check import refusal
 from dlqadmin.replays.plans.target_reach import check_target
 from dlqadmin.replays.requests import MaybeWhyBody
@@ -62,7 +63,7 @@ class ReplayPause(ReplayAct):
 
     @extend_schema(operation_id="replays_pause", request=None, responses=ReplaySaid)
     def post(self, request: Request, pk: int) -> Response:
-        """Stop sending until the replay is resumed."""
+        """Stop sending until the replay is resumed. The target topic need not be in the person's teams."""
         return _answer(pk, controls.pause(replay_of(pk), actor(request), timezone.now()))
 
 
@@ -93,9 +94,18 @@ class ReplayRate(ReplayAct):
 
     @extend_schema(operation_id="replays_rate", request=RateBody, responses=ReplaySaid)
     def post(self, request: Request, pk: int) -> Response:
-        """Set the rate in records per second, from now on. 0 means no limit."""
-        body = checked(RateBody, request)
-        return _answer(pk, controls.set_rate(replay_of(pk), actor(request), body["rate"], timezone.now()))
+        """Set the rate in records per second, from now on. 0 means no limit.
+
+        A higher rate needs the target topic in the person's teams, as running does.
+        """
+        body, replay = checked(RateBody, request), replay_of(pk)
+        with transaction.atomic():
+            # Under the lock, nobody lowers the rate between the comparison and the change.
+            locked = Replay.objects.select_for_update().filter(pk=pk).first() or replay
+            if controls.is_faster(body["rate"], locked.rate):
+                check_target(replay.selection, replay.target_topic, replay.target_cluster)
+            said = controls.set_rate(replay, actor(request), body["rate"], timezone.now())
+        return _answer(pk, said)
 
 
 class ReplayUnfinished(APIView):

@@ -161,7 +161,7 @@ def set_rate(replay: Replay, actor: User, rate: int, now: datetime) -> str:
             if rate != before:
                 _plan_anew(kept, actor)
             kept.save(update_fields=["rate", "plan", "authors"])
-        elif approval_rules.approved(kept) and _is_faster(rate, most := kept.plan.get("rate", before)):
+        elif approval_rules.approved(kept) and is_faster(rate, most := kept.plan.get("rate", before)):
             raise StateConflict(
                 f"{replay} was approved for {most} records a second. To send faster, cancel it and have a "
                 "faster plan approved."
@@ -174,16 +174,16 @@ def set_rate(replay: Replay, actor: User, rate: int, now: datetime) -> str:
     return said
 
 
+def is_faster(rate: int, than: int) -> bool:
+    """Return whether `rate` is higher than `than`. 0 means no limit."""
+    return than != 0 and (rate == 0 or rate > than)
+
+
 def _plan_anew(replay: Replay, actor: User) -> None:
     """Store the new rate in the plan. This voids an approval of the former rate."""
     digest = digest_of(options_of(replay), replay.plan.get("records_digest", ""))
     replay.plan = {**replay.plan, "rate": replay.rate, "digest": digest}
     replay.authors = sorted({*replay.authors, actor.pk})
-
-
-def _is_faster(rate: int, than: int) -> bool:
-    """Return whether `rate` is higher than `than`. 0 means no limit."""
-    return than != 0 and (rate == 0 or rate > than)
 
 
 def _change(replay: Replay, before: tuple[str, ...], after: ReplayStatus, word: str, **fields: Any) -> None:

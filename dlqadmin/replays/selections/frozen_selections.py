@@ -15,10 +15,11 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.groups.safe_titles import safe_title
 from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.index.words import has_backlog
-from dlqadmin.deadletters.models import DeadLetter, Group
+from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.replay_marks import MARK, WORK
 from dlqadmin.deadletters.search.candidates import newest
@@ -192,17 +193,17 @@ def digest_of(ids: Iterable[int]) -> Frozen:
 
 
 def title_of(filters: Filters) -> str:
-    """Describe a filter in words, a single group by its title.
+    """Describe a filter in words, a single group by its exception and stage.
 
-    Content filters are shown without their values, because everybody sees titles.
+    Content filters are shown without their values, and a group without the message in its title, because everybody
+    sees the titles of selections and replays.
     """
     groups = filters.include.get("group", ())
     named = [_titled(name, values) for name, values in filters.include.items()]
     named += [f"not {_titled(name, values)}" for name, values in filters.exclude.items()]
     named += described(filters.choices, _titled)
     if len(groups) == 1 and len(named) == 1:
-        group = Group.objects.filter(pk=int(groups[0])).first()
-        return group.title if group else named[0]
+        return safe_title(int(groups[0]))
     return "; ".join(named)[:300] or "all records"
 
 

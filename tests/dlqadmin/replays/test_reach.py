@@ -134,6 +134,22 @@ def test_a_replay_to_a_target_of_others_is_not_resumed(sam: APIClient, olga: API
     assert olga.post(f"{API}/replays/{made['id']}/resume", {}).status_code == 200
 
 
+def test_a_replay_to_a_target_of_others_is_paused_and_slowed_but_not_sped_up(sam: APIClient, olga: APIClient) -> None:
+    chosen = post(sam, "selections", {"filter": f"{WEEK}&topic=stations.dlq"})["id"]
+    made = post(olga, "replays", {"selection": chosen, "target_topic": "orders", "rate": 100})
+    Replay.objects.update(status="running", started_at=Replay.objects.get().planned_at)
+    rate, pause = (f"{API}/replays/{made['id']}/{act}" for act in ("rate", "pause"))
+    for faster in (101, 0):
+        refused(sam.post(rate, {"rate": faster}), 403, "target topic orders")
+    assert Replay.objects.get().rate == 100
+    for slower in (100, 10):
+        assert sam.post(rate, {"rate": slower}).status_code == 200
+    refused(sam.post(rate, {"rate": 11}), 403, "target topic orders")
+    assert olga.post(rate, {"rate": 0}).status_code == 200
+    assert sam.post(pause).status_code == 200
+    assert Replay.objects.get().status == "paused"
+
+
 def test_select_all_and_set_aside_leaves_others_alone(sam: APIClient) -> None:
     chosen = post(sam, "selections", {"filter": WEEK})["id"]
     post(sam, "disposals", {"selection": chosen, "kind": "discard", "reason": "broken"})

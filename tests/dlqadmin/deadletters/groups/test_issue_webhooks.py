@@ -12,11 +12,13 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters.models import Group, GroupIssue, IssueRequest, IssueTracker
+from dlqadmin.deadletters.groups.safe_titles import safe_title
+from dlqadmin.deadletters.models import Fingerprint, Group, GroupIssue, IssueRequest, IssueTracker
 from dlqadmin.notifications import webhooks
 from dlqadmin.notifications.models import Channel
 from tests.dlqadmin.conftest import person, signed_in
 from tests.dlqadmin.deadletters.letters import ALL, index_one, letter
+from tests.dlqadmin.masking.rules import mask
 from tests.dlqadmin.notifications.sending import made_with_secret
 from tests.dlqadmin.notifications.test_webhooks import is_signed
 from tests.support.http_target import HttpTarget, Reply, http_target
@@ -67,6 +69,18 @@ def test_one_signed_request_creates_the_issue_and_links_it(as_operator: APIClien
     assert body["group"]["topics"] == ["usgs.earthquakes.dlq"]
     [issue] = as_operator.get(f"{API}/groups/{found.pk}", ALL).json()["issues"]
     assert issue["name"] == "OPS-31"
+
+
+def test_a_tracker_gets_no_message_while_a_masking_rule_is_in_force(as_operator: APIClient, target: HttpTarget) -> None:
+    found, (jira, _) = group(), tracker(target.url)
+    Group.objects.update(title="IntegrityError: Zx9secret")
+    Fingerprint.objects.update(message="duplicate Zx9secret")
+    mask()
+    assert create(as_operator, found, jira).status_code == 201
+    [seen] = target.seen
+    body = json.loads(seen.body)["group"]
+    assert b"Zx9secret" not in seen.body
+    assert (body["title"], body["messages"]) == (safe_title(found.pk), [])
 
 
 @pytest.mark.parametrize("keys", [("one", "one"), ("one", "other"), ("", "")])

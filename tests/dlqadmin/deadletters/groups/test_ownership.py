@@ -12,9 +12,11 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.groups.mentions import names_in
+from dlqadmin.deadletters.groups.safe_titles import safe_title
 from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity
 from tests.dlqadmin.conftest import member, person, signed_in, team
 from tests.dlqadmin.deadletters.letters import ALL, NST, index, index_one, letter
+from tests.dlqadmin.masking.rules import mask
 from tests.support.mail_server import MailServer
 
 pytestmark = pytest.mark.django_db
@@ -215,3 +217,21 @@ def test_a_mentioned_person_gets_an_email(
     [(people, mail)] = mail_server.mails
     assert (people, mail["Subject"]) == (["vera@example.com"], f"operator-1 mentioned you: {group.title}")
     assert f"https://dlq.example/groups/{group.pk}" in str(mail.get_payload())
+
+
+def test_an_email_has_no_title_that_may_quote_what_is_masked_for_its_reader(
+    as_operator: APIClient,
+    mail_server: MailServer,
+    django_capture_on_commit_callbacks: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(current_app.conf, "task_always_eager", True)
+    group, vera = group_of(), person("vera", "viewer")
+    Group.objects.update(title="IntegrityError: Zx9secret")
+    User.objects.filter(pk=vera.pk).update(email="vera@example.com")
+    mask({"team": None, "role": "operator"})
+    with django_capture_on_commit_callbacks(execute=True):
+        as_operator.post(f"{API}/groups/{group.pk}/notes", {"text": "@vera: look"}, "json")
+    [(_, mail)] = mail_server.mails
+    assert "Zx9secret" not in mail.as_string()
+    assert mail["Subject"] == f"operator-1 mentioned you: {safe_title(group.pk)}"
