@@ -35,6 +35,7 @@ from dlqadmin.teams.reach import EVERYTHING
 from engine.record.record import RawRecord
 from tests.broker.test_indexing import context
 from tests.dlqadmin import conftest
+from tests.dlqadmin.conftest import team
 from tests.dlqadmin.deadletters.letters import NOW, NOW_MS, index_one
 from tests.dlqadmin.replays.clusters import FakeCluster
 
@@ -83,6 +84,33 @@ def test_origins_are_listed_by_dead_letter_topic(settings: Any) -> None:
     assert not refusal_by_name("other.dlq", "payments")
 
 
+@pytest.mark.django_db
+def test_a_team_gets_no_record_of_a_topic_that_it_does_not_own(settings: Any) -> None:
+    settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
+    team("orders", ["orders*"])
+    with pytest.raises(BrokerUnavailable):  # it would be fetched
+        resolve([parse_message(pointing("orders"), NOW)])
+    (found,) = resolve([parse_message(pointing("payments"), NOW)])
+    why = "team orders reads orders.dlq and does not own payments; POINTER_TOPICS can list it"
+    assert (found.original, found.value, found.refused) == ("forbidden", None, why)
+    settings.POINTER_TOPICS = {"orders.dlq": ["payments"]}
+    with pytest.raises(BrokerUnavailable):
+        resolve([parse_message(pointing("payments"), NOW)])
+
+
+@pytest.mark.django_db
+def test_a_team_that_reads_by_its_connector_gets_no_foreign_record_either(settings: Any) -> None:
+    settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
+    item = parse_message(pointing("payments"), NOW)
+    team("others", ["payments*"], ["other-*"])
+    with pytest.raises(BrokerUnavailable):
+        resolve([item])
+    team("connectors", [], [item.connector])
+    (found,) = resolve([item])
+    assert (found.refused or "").startswith("team connectors reads orders.dlq and does not own payments")
+
+
+@pytest.mark.django_db
 def test_a_refused_pointer_asks_kafka_nothing_and_says_why(settings: Any) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
     (found,) = resolve([parse_message(pointing("connect-configs"), NOW)])

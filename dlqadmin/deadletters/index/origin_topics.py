@@ -46,6 +46,11 @@ def refusals_by_name(pairs: Iterable[Pair]) -> dict[Pair, str]:
     return _refusals_by_name(pairs, cache(followed_topics))
 
 
+def is_listed(dead_letters: str, origin: str) -> bool:
+    """Return whether POINTER_TOPICS lists the origin topic for the dead letter topic."""
+    return matches(_listed(dead_letters), origin)
+
+
 def _refusals_by_name(pairs: Iterable[Pair], followed: Callable[[], FollowedTopics]) -> dict[Pair, str]:
     return {pair: _refusal(*pair, internal_topics.by_name(pair[1]), followed) for pair in dict.fromkeys(pairs)}
 
@@ -53,8 +58,8 @@ def _refusals_by_name(pairs: Iterable[Pair], followed: Callable[[], FollowedTopi
 def _refusal(
     dead_letters: str, origin: str, internal: InternalTopic | None, followed: Callable[[], FollowedTopics]
 ) -> str:
-    lists = [allowed for topic, allowed in settings.POINTER_TOPICS.items() if matches([topic], dead_letters)]
-    listed = [pattern for allowed in lists for pattern in allowed]
+    lists = _lists_for(dead_letters)
+    listed = _listed(dead_letters)
     is_named = origin in listed
     if internal is not None and not (is_named and internal.is_liftable):
         return f"{origin} {internal.why}"
@@ -63,3 +68,11 @@ def _refusal(
     if lists and not matches(listed, origin):
         return f"POINTER_TOPICS does not list {origin} for {dead_letters}"
     return ""
+
+
+def _lists_for(dead_letters: str) -> list[list[str]]:
+    return [allowed for topic, allowed in settings.POINTER_TOPICS.items() if matches([topic], dead_letters)]
+
+
+def _listed(dead_letters: str) -> list[str]:
+    return [pattern for allowed in _lists_for(dead_letters) for pattern in allowed]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import NotAuthorized
-from dlqadmin.deadletters.index import origin_topics
+from dlqadmin.deadletters.index import origin_topics, pointer_teams
 from dlqadmin.deadletters.index.message_parser import pointer, with_original, without_original
-from dlqadmin.deadletters.index.origin_topics import Pair
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
+from dlqadmin.deadletters.index.pointer_teams import PointerSource
 from engine.record.record import RawRecord
 
 Coordinates = tuple[str, int, int]
@@ -24,8 +24,8 @@ def resolve(batch: Sequence[ParsedMessage]) -> list[ParsedMessage]:
     pointers = [(item, where) for item in batch if (where := _origin_coordinates(item)) is not None]
     if not pointers:
         return list(batch)
-    refused = origin_topics.refusals((item.message.topic, where[0]) for item, where in pointers)
-    allowed = {where for item, where in pointers if not refused[item.message.topic, where[0]]}
+    refused = _refusals([_source(item, where) for item, where in pointers])
+    allowed = {where for item, where in pointers if not refused[_source(item, where)]}
     found, unreadable = _fetch_by_topic(allowed)
     return [_resolve_one(item, refused, found, unreadable) for item in batch]
 
@@ -68,13 +68,28 @@ def _fetch_by_topic(wanted: Iterable[Coordinates]) -> tuple[dict[Coordinates, Ra
     return found, unreadable
 
 
+def _source(item: ParsedMessage, where: Coordinates) -> PointerSource:
+    return (item.message.topic, item.connector, where[0])
+
+
+def _refusals(sources: Sequence[PointerSource]) -> dict[PointerSource, str]:
+    """Return the refusal of each pointer, or "". Kafka is not asked about pointers that their teams may not follow."""
+    foreign = pointer_teams.refusals(sources)
+    open_to_teams = [(topic, origin) for (topic, _, origin), why in foreign.items() if not why]
+    refused = origin_topics.refusals(open_to_teams)
+    return {source: why or refused[source[0], source[2]] for source, why in foreign.items()}
+
+
 def _resolve_one(
-    item: ParsedMessage, refused: Mapping[Pair, str], found: Mapping[Coordinates, RawRecord], unreadable: set[str]
+    item: ParsedMessage,
+    refused: Mapping[PointerSource, str],
+    found: Mapping[Coordinates, RawRecord],
+    unreadable: set[str],
 ) -> ParsedMessage:
     where = _origin_coordinates(item)
     if where is None:
         return item
-    if why := refused[item.message.topic, where[0]]:
+    if why := refused[_source(item, where)]:
         return without_original(item, why)
     if where[0] in unreadable:
         return without_original(item, f"dlqadmin is not authorized to read {where[0]}")
