@@ -39,18 +39,25 @@ const FACETS = {
 
 let root: Root;
 let asked: string[];
+let deleted: string[];
 let answers: Record<string, object>;
 
 beforeEach(() => {
   vi.useFakeTimers({ shouldAdvanceTime: false });
   asked = [];
+  deleted = [];
   answers = {
     "metrics/trends": TREND,
     "dead-letters/facets": FACETS,
+    session: { role: "operator" },
     connectors: { results: [{ name: "quiet-sink" }] },
     annotations: { results: EVENTS, complete: true },
   };
-  vi.stubGlobal("fetch", (url: string) => {
+  vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {
+    if (init?.method === "DELETE") {
+      deleted.push(url);
+      return Promise.resolve(new Response(null, { status: 204 }));
+    }
     asked.push(url);
     const body = answers[url.replace(/^\/api\/v1\/|\?.*$/g, "")];
     const status = body ? 200 : 500;
@@ -182,6 +189,27 @@ it("names the letters of the chart, newest first, and marks the focused one", as
   expect(marked()).toBe(0);
   act(() => (rows[0] as HTMLElement).focus());
   expect(marked()).toBe(1);
+});
+
+it("deletes an event that the user may delete, after a confirmation", async () => {
+  answers.annotations = { results: [{ ...EVENTS[0], removable: true }, EVENTS[1]], complete: true };
+  await show("/trends");
+  await until(() => document.querySelectorAll("ol li button:not([aria-disabled])").length === 1);
+  act(() => document.querySelector<HTMLButtonElement>("[title='Delete release 4.2']")!.click());
+  await act(() => vi.dynamicImportSettled());
+  await until(() => button("Delete event"));
+  expect(deleted).toEqual([]);
+  act(() => button("Delete event").click());
+  await until(() => !document.querySelector("[role=dialog]"));
+  expect(deleted).toEqual(["/api/v1/annotations/4"]);
+});
+
+it("tells who may delete events if the role has gone since", async () => {
+  answers.session = { role: "viewer" };
+  answers.annotations = { results: [{ ...EVENTS[0], removable: true }], complete: true };
+  await show("/trends");
+  await until(() => document.querySelector("ol li button"));
+  expect(document.querySelector("ol li button")?.getAttribute("aria-description")).toBe("Needs the role operator");
 });
 
 it("says what is empty, and how a pipeline reports an event", async () => {
