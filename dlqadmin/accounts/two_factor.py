@@ -144,8 +144,21 @@ def _unseal(sealed: str) -> str | None:
         return None
 
 
+def reseal(sealed: str) -> str | None:
+    """Return a stored secret encrypted with SECRET_KEY; unchanged if it is already, None if no key reads it."""
+    try:
+        _fernet(settings.SECRET_KEY).decrypt(sealed.encode())
+    except InvalidToken:
+        secret = _unseal(sealed)
+        return None if secret is None else _seal(secret)
+    return sealed
+
+
 def _box() -> MultiFernet:
     """Return the encryption of secrets: with SECRET_KEY first, and with former keys to read."""
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = [salted_hmac("dlqadmin.two-factor", "", secret=key, algorithm="sha256").digest() for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])
+    return MultiFernet([_fernet(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
+
+
+def _fernet(key: str | bytes) -> Fernet:
+    digest = salted_hmac("dlqadmin.two-factor", "", secret=key, algorithm="sha256").digest()
+    return Fernet(base64.urlsafe_b64encode(digest))

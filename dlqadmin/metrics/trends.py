@@ -40,6 +40,8 @@ class TrendRequest(NamedTuple):
     end: datetime
     topic: str = ""
     connector: str = ""
+    group: str = ""
+    stage: str = ""
     compares: bool = False
 
 
@@ -89,7 +91,7 @@ def trends(asked: TrendRequest) -> Trends:
 
 
 def _filters(asked: TrendRequest) -> Filters:
-    named = {"topic": asked.topic, "connector": asked.connector}
+    named = {"topic": asked.topic, "connector": asked.connector, "group": asked.group, "stage": asked.stage}
     return Filters(asked.start, asked.end, {name: (value,) for name, value in named.items() if value})
 
 

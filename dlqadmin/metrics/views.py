@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.metrics import connector_history, errors, heatmap, open_work, queries, trends
 from dlqadmin.metrics.documents import (
     Balance,
@@ -82,6 +83,8 @@ class TrendsView(APIView):
             ),
             OpenApiParameter("topic", OpenApiTypes.STR, description="Count errors of this dead letter topic only"),
             OpenApiParameter("connector", OpenApiTypes.STR, description="Count this connector only"),
+            OpenApiParameter("group", OpenApiTypes.INT64, description="Count errors of this group only"),
+            OpenApiParameter("stage", OpenApiTypes.STR, description="Count errors of this stage only"),
             OpenApiParameter("compare", OpenApiTypes.STR, enum=["week"], description="Add the week before"),
         ],
         responses=Trends,
@@ -151,11 +154,15 @@ def _trend_request(request: Request) -> trends.TrendRequest:
         raise ParameterError("from", f"must be at most {trends.LONGEST.days} days before `to`")
     measure = _one_of("measure", params.get("measure") or "errors", trends.MEASURES)
     by = _one_of("by", params.get("by") or "none", trends.SPLITS if measure == "errors" else trends.TASK_SPLITS)
-    topic, connector = (_short_name(name, params.get(name) or "") for name in ("topic", "connector"))
-    if topic and measure != "errors":
-        raise ParameterError("topic", "needs the measure errors, because tasks do not report figures by topic")
+    topic, connector, stage = (_short_name(name, params.get(name) or "") for name in ("topic", "connector", "stage"))
+    group = _group(params.get("group") or "")
+    for name, value in (("topic", topic), ("group", group), ("stage", stage)):
+        if value and measure != "errors":
+            raise ParameterError(name, f"needs the measure errors, because tasks do not report figures by {name}")
     compare = _one_of("compare", params.get("compare") or "", ("", "week"))
-    return trends.TrendRequest(measure, by, start, end, topic, connector, compares=compare == "week")
+    return trends.TrendRequest(
+        measure, by, start, end, topic, connector, group=group, stage=stage, compares=compare == "week"
+    )
 
 
 def _one_of(parameter: str, value: str, allowed: tuple[Value, ...]) -> Value:
@@ -167,7 +174,14 @@ def _one_of(parameter: str, value: str, allowed: tuple[Value, ...]) -> Value:
 
 
 def _short_name(parameter: str, value: str) -> str:
-    """Return the name of a topic or connector. Raises ParameterError."""
+    """Return the name of a topic, connector or stage. Raises ParameterError."""
     if len(value) > MAX_NAME or "\0" in value:
         raise ParameterError(parameter, f"must be a name of at most {MAX_NAME} characters")
+    return value
+
+
+def _group(value: str) -> str:
+    """Return the number of a group, or an empty text. Raises ParameterError."""
+    if value and not (value.isdigit() and read_numbers(value)):
+        raise ParameterError("group", "must be the number of a group")
     return value

@@ -37,6 +37,15 @@ def unseal(sealed: str) -> str:
         raise UnreadableText from None
 
 
+def reseal(sealed: str) -> str:
+    """Return the text encrypted with ALERT_KEY; unchanged if it is already. Raises UnreadableText."""
+    try:
+        _fernet(settings.ALERT_KEY).decrypt(sealed.encode())
+    except InvalidToken:
+        return seal(unseal(sealed))
+    return sealed
+
+
 def keyed_digest(text: str) -> str:
     """Return an HMAC of a text. A copy of the database does not allow guesses of the text."""
     return hmac.new(settings.ALERT_KEY.encode(), PURPOSE + b"digest:" + text.encode(), hashlib.sha256).hexdigest()

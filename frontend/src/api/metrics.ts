@@ -1,12 +1,14 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
-import { get } from "./client";
+import { get, send } from "./client";
 import type {
   AnnotationList,
   Attention,
   Balance,
   ConnectorHistory,
+  ConnectorList,
   Errors,
+  Facets,
   Heat,
   OpenWork,
   StageFlow,
@@ -105,18 +107,46 @@ export interface TrendQuery {
   to: string;
   topic: string;
   connector: string;
+  group: string;
+  stage: string;
 }
 
 /** Load a measure over a long time, and the week before. */
-export function useTrends({ topic, connector, ...query }: TrendQuery) {
+export function useTrends({ topic, connector, group, stage, ...query }: TrendQuery, enabled: boolean) {
   const params = new URLSearchParams({ ...query, compare: "week" });
-  if (topic) params.set("topic", topic);
-  if (connector) params.set("connector", connector);
+  for (const [name, value] of Object.entries({ topic, connector, group, stage })) if (value) params.set(name, value);
   return useQuery({
     queryKey: ["trends", params.toString()],
+    enabled,
     queryFn: ({ signal }) => get<Trends>("metrics/trends", params, signal),
     placeholderData: keepPreviousData,
     ...followed(SLOW_POLL_MS),
+  });
+}
+
+/** Load the names that a trend can be about: those of the dead letters of 90 days, and of the present connectors. */
+export function useTrendNames(enabled: boolean) {
+  const query = { enabled, staleTime: SLOW_POLL_MS };
+  const facets = useQuery({
+    ...query,
+    queryKey: ["trend-names"],
+    queryFn: ({ signal }) =>
+      get<Facets>("dead-letters/facets", new URLSearchParams({ from: "now-90d", to: "now" }), signal),
+  });
+  const connectors = useQuery({
+    ...query,
+    queryKey: ["trend-connectors"],
+    queryFn: ({ signal }) => get<ConnectorList>("connectors", undefined, signal),
+  });
+  return { facets, connectors };
+}
+
+/** Delete a reported event. */
+export function useDeleteAnnotation() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => send<unknown>("DELETE", `annotations/${id}`),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["annotations"] }),
   });
 }
 

@@ -8,11 +8,12 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter
+from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, Fingerprint, FingerprintSource, Group
 from dlqadmin.metrics.documents import TrendMeasure, Trends, TrendSplit
 from dlqadmin.metrics.models import TaskHour, TaskMinute, TaskSnapshot
 from dlqadmin.metrics.task_hours import hour_of
 from dlqadmin.metrics.trends import TrendRequest, trends
+from tests.dlqadmin.conftest import member, signed_in, team
 from tests.dlqadmin.metrics.test_collector import figures
 from tests.dlqadmin.metrics.test_errors import NOW, fail, group
 
@@ -79,6 +80,30 @@ def test_errors_are_split_by_connector_and_filtered(failures: None) -> None:
     assert last(30, topic="nothing.dlq").series == []
 
 
+@pytest.mark.parametrize("by", ["none", "topic", "group"])
+def test_errors_are_filtered_by_group_and_stage(failures: None, by: TrendSplit) -> None:
+    cast = Group.objects.get(title="cast").pk
+    gap = Group.objects.get(title="gap null").pk
+    every = last(30, by=by).total
+    assert last(30, by=by, group=str(cast)).total == last(30, by=by, stage="TRANSFORMATION").total == 30
+    assert last(30, by=by, group=str(gap)).total == last(30, by=by, stage="TASK_PUT").total == every - 30
+    assert last(30, by=by, group=str(gap), stage="TRANSFORMATION", compares=True).total == 0
+    compared = last(30, by=by, group=str(cast), compares=True).week_before
+    assert compared is not None
+    assert compared.total == 30
+
+
+def test_a_group_of_another_team_counts_nothing(failures: None) -> None:
+    gap, cast = (Group.objects.get(title=title) for title in ("gap null", "cast"))
+    for one, topic in ((gap, "usgs.earthquakes.dlq"), (cast, "orders.dlq")):
+        fingerprint = Fingerprint.objects.get(group=one)
+        FingerprintSource.objects.create(fingerprint=fingerprint, cluster="local", topic=topic, connector="")
+    sam = signed_in(member("sam", {team("orders", ["orders.*"]): ("viewer",)}))
+    query = "from=2026-01-01T00:00:00Z&to=2026-12-31T00:00:00Z"
+    assert sam.get(f"{URL}?{query}&stage=TRANSFORMATION").json()["total"] == 40
+    assert sam.get(f"{URL}?{query}&group={gap.pk}").json()["total"] == 0
+
+
 def test_the_smallest_series_are_added_up() -> None:
     for number in range(11):
         fail(group(f"g{number}", "TASK_PUT", "x.Y"), *[NOW - timedelta(hours=1)] * (20 - number))
@@ -130,6 +155,12 @@ def test_the_present_hour_comes_from_minutes(as_viewer: APIClient) -> None:
         ("by=mood", "by"),
         ("measure=lag&by=topic", "by"),
         ("measure=throughput&topic=a", "topic"),
+        ("measure=throughput&group=1", "group"),
+        ("measure=lag&stage=TASK_PUT", "stage"),
+        ("group=a", "group"),
+        ("group=²", "group"),
+        (f"group={2**63}", "group"),
+        (f"stage={'x' * 250}", "stage"),
         ("compare=year", "compare"),
         ("from=now-2000d", "from"),
         (f"topic={'x' * 250}", "topic"),

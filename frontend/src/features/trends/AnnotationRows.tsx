@@ -1,12 +1,15 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "react-router";
+import { useDeleteAnnotation } from "../../api/metrics";
+import { useMayAct } from "../../api/session";
 import type { Annotation, AnnotationList } from "../../api/types";
 import { dateMinute } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import type { ChartMark } from "../../ui/charts";
 import chartStyles from "../../ui/charts.module.css";
 import { Button } from "../../ui/controls";
+import { LazyConfirmDialog } from "../../ui/LazyConfirmDialog";
 import { Notice, Panel, SkeletonRows } from "../../ui/Panel";
 import styles from "./Trends.module.css";
 
@@ -21,6 +24,13 @@ export function AnnotationRows({
   onMark: (key: string | null) => void;
 }) {
   const { zone } = useZone();
+  const mayAct = useMayAct();
+  const [deleting, setDeleting] = useState<Annotation | null>(null);
+  const remove = useDeleteAnnotation();
+  const close = () => {
+    setDeleting(null);
+    remove.reset();
+  };
   const rows = new Map(answer.data?.results.map((row) => [row.id, row]));
   const left = rows.size - marks.length;
   return (
@@ -68,6 +78,17 @@ export function AnnotationRows({
                     {row.text && <span className="t3"> {row.text}</span>}
                   </span>
                   <span className="t3 cut">{[row.actor, row.source].filter(Boolean).join(", ")}</span>
+                  {row.removable && (
+                    <Button
+                      small
+                      kind="quiet"
+                      title={`Delete ${row.title}`}
+                      barred={mayAct.allowed ? undefined : mayAct.reason}
+                      onClick={() => setDeleting(row)}
+                    >
+                      Delete
+                    </Button>
+                  )}
                 </li>
               )
             );
@@ -78,6 +99,19 @@ export function AnnotationRows({
         <p className={styles.more}>
           Only the newest {marks.length} events are shown. Choose a shorter time for others.
         </p>
+      )}
+      {deleting && (
+        <LazyConfirmDialog
+          title={`Delete ${deleting.title}`}
+          confirmLabel="Delete event"
+          danger
+          busy={remove.isPending}
+          error={remove.error?.message ?? null}
+          onClose={close}
+          onConfirm={() => remove.mutate(deleting.id, { onSuccess: close })}
+        >
+          The charts of all users stop showing this event. The audit trail keeps its title.
+        </LazyConfirmDialog>
       )}
     </Panel>
   );

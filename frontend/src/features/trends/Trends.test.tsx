@@ -2,7 +2,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { inApp, until } from "../../testing";
+import { enter, inApp, until } from "../../testing";
 import { Trends } from "./Trends";
 
 const DAY = 86_400_000;
@@ -27,16 +27,37 @@ const EVENTS = [
   { ...EVENT, id: "4", kind: "deploy", at: TREND.from, title: "release 4.2", url: "https://ci.test/7", replay: null },
   { ...EVENT, id: "replay-12", kind: "replay", at: TREND.to, title: "R-12: gap", replay: 12 },
 ];
+const FACETS = {
+  facets: {
+    topic: [
+      { value: "orders.dlq", label: "orders.dlq", count: 9 },
+      { value: "stations.dlq", label: "stations.dlq", count: 2 },
+    ],
+    group: [{ value: "12", label: "gap null", count: 9 }],
+  },
+};
 
 let root: Root;
 let asked: string[];
+let deleted: string[];
 let answers: Record<string, object>;
 
 beforeEach(() => {
   vi.useFakeTimers({ shouldAdvanceTime: false });
   asked = [];
-  answers = { "metrics/trends": TREND, annotations: { results: EVENTS, complete: true } };
-  vi.stubGlobal("fetch", (url: string) => {
+  deleted = [];
+  answers = {
+    "metrics/trends": TREND,
+    "dead-letters/facets": FACETS,
+    session: { role: "operator" },
+    connectors: { results: [{ name: "quiet-sink" }] },
+    annotations: { results: EVENTS, complete: true },
+  };
+  vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {
+    if (init?.method === "DELETE") {
+      deleted.push(url);
+      return Promise.resolve(new Response(null, { status: 204 }));
+    }
     asked.push(url);
     const body = answers[url.replace(/^\/api\/v1\/|\?.*$/g, "")];
     const status = body ? 200 : 500;
@@ -59,6 +80,14 @@ async function show(address: string) {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   act(() => root.render(inApp(client, <Trends />, address)));
   await until(() => !document.querySelector("[aria-busy=true]"));
+}
+
+function button(label: string) {
+  return [...document.querySelectorAll("button")].find((one) => one.textContent === label)!;
+}
+
+function press(element: Element, key: string) {
+  act(() => void element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
 }
 
 function text() {
@@ -88,13 +117,67 @@ it("links a series to its records with the same filter and time", async () => {
 });
 
 it("leaves out splits that tasks do not report", async () => {
-  await show("/trends?measure=lag&by=topic&topic=orders.dlq");
+  await show("/trends?measure=lag&by=topic");
   const query = new URLSearchParams(asked.find((url) => url.includes("metrics/trends"))!.split("?")[1]);
-  expect([query.get("by"), query.get("topic")]).toEqual(["none", null]);
+  expect(query.get("by")).toBe("none");
   expect([...document.querySelectorAll("[aria-label='Split by'] label")].map((one) => one.textContent)).toEqual([
     "all",
     "connector",
   ]);
+});
+
+it("says in the place of the chart what tasks do not report", async () => {
+  await show("/trends?measure=throughput&group=12&connector=usgs-to-sql");
+  expect(text()).toContain("Tasks do not report throughput by group.");
+  expect(asked.some((url) => url.includes("metrics/trends"))).toBe(false);
+  act(() => button("Show errors").click());
+  await until(() => asked.some((url) => url.includes("metrics/trends")));
+  const query = new URLSearchParams(asked.find((url) => url.includes("metrics/trends"))!.split("?")[1]);
+  expect([query.get("measure"), query.get("group"), query.get("connector")]).toEqual(["errors", "12", "usgs-to-sql"]);
+});
+
+it("chooses a topic with the keyboard, and removes it with its button", async () => {
+  await show("/trends?range=30d");
+  const box = document.querySelector<HTMLInputElement>("[role=combobox]")!;
+  await enter(box, "DLQ");
+  await until(() => document.querySelectorAll("[role=option]").length === 3);
+  expect([...document.querySelectorAll("[role=option]")].map((one) => one.textContent)).toEqual([
+    "orders.dlq9",
+    "stations.dlq2",
+    "DLQas typed",
+  ]);
+  press(box, "ArrowDown");
+  expect(document.querySelector("[aria-selected=true]")?.id).toBe(box.getAttribute("aria-activedescendant"));
+  press(box, "Enter");
+  await until(() => asked.some((url) => url.includes("topic=stations.dlq")));
+  expect(document.querySelector("[role=listbox]")).toBeNull();
+  asked = [];
+  act(() => document.querySelector<HTMLButtonElement>("[title='Remove topic stations.dlq']")!.click());
+  await until(() => !document.querySelector("[title^='Remove topic']"));
+});
+
+it("finds a group by its title, and a connector without dead letters", async () => {
+  await show("/trends");
+  const [subject, box] = [
+    document.querySelector("select")!,
+    document.querySelector<HTMLInputElement>("[role=combobox]")!,
+  ];
+  const choose = (value: string) =>
+    act(() => {
+      subject.value = value;
+      subject.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+  choose("group");
+  await enter(box, "null");
+  await until(() => document.querySelector("[role=option]"));
+  press(box, "Enter");
+  await until(() => asked.some((url) => url.includes("group=12")));
+  expect(text()).toContain("group gap null");
+  choose("connector");
+  await enter(box, "quiet");
+  await until(() => document.querySelector("[role=option]"));
+  press(box, "Enter");
+  await until(() => asked.some((url) => url.includes("connector=quiet-sink") && url.includes("group=12")));
 });
 
 it("names the letters of the chart, newest first, and marks the focused one", async () => {
@@ -106,6 +189,27 @@ it("names the letters of the chart, newest first, and marks the focused one", as
   expect(marked()).toBe(0);
   act(() => (rows[0] as HTMLElement).focus());
   expect(marked()).toBe(1);
+});
+
+it("deletes an event that the user may delete, after a confirmation", async () => {
+  answers.annotations = { results: [{ ...EVENTS[0], removable: true }, EVENTS[1]], complete: true };
+  await show("/trends");
+  await until(() => document.querySelectorAll("ol li button:not([aria-disabled])").length === 1);
+  act(() => document.querySelector<HTMLButtonElement>("[title='Delete release 4.2']")!.click());
+  await act(() => vi.dynamicImportSettled());
+  await until(() => button("Delete event"));
+  expect(deleted).toEqual([]);
+  act(() => button("Delete event").click());
+  await until(() => !document.querySelector("[role=dialog]"));
+  expect(deleted).toEqual(["/api/v1/annotations/4"]);
+});
+
+it("tells who may delete events if the role has gone since", async () => {
+  answers.session = { role: "viewer" };
+  answers.annotations = { results: [{ ...EVENTS[0], removable: true }], complete: true };
+  await show("/trends");
+  await until(() => document.querySelector("ol li button"));
+  expect(document.querySelector("ol li button")?.getAttribute("aria-description")).toBe("Needs the role operator");
 });
 
 it("says what is empty, and how a pipeline reports an event", async () => {

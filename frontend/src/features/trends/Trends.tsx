@@ -10,13 +10,14 @@ import { useZone } from "../../lib/zone";
 import { ChartArea, ColumnChart, Legend } from "../../ui/charts";
 import chartStyles from "../../ui/charts.module.css";
 import { Button, Choice } from "../../ui/controls";
-import { Chip, Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
+import { Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
 import { RefreshError } from "../../ui/RefreshError";
 import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import { useTitle } from "../../ui/useTitle";
 import { AnnotationRows } from "./AnnotationRows";
+import { SubjectPicker } from "./SubjectPicker";
 import styles from "./Trends.module.css";
-import { toColumns, toMarks, type TrendFilter } from "./columns";
+import { FILTERS, toColumns, toMarks, type TrendFilter } from "./columns";
 
 const MEASURES = [
   { value: "errors", label: "errors" },
@@ -43,11 +44,9 @@ export function Trends() {
   const measure = MEASURES.find((one) => one.value === params.get("measure"))?.value ?? "errors";
   const splits = SPLITS.filter((one) => measure === "errors" || TASK_SPLITS.includes(one.value));
   const by = splits.find((one) => one.value === params.get("by"))?.value ?? "none";
-  const filter: TrendFilter = {
-    topic: measure === "errors" ? (params.get("topic") ?? "") : "",
-    connector: params.get("connector") ?? "",
-  };
-  const answer = useTrends({ measure, by, from: span.from, to: span.to, ...filter });
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, params.get(name) ?? ""])) as TrendFilter;
+  const unreported = FILTERS.filter((name) => filter[name] && measure !== "errors" && name !== "connector");
+  const answer = useTrends({ measure, by, from: span.from, to: span.to, ...filter }, unreported.length === 0);
   const annotations = useAnnotations(span.from, span.to);
   const { data, error } = answer;
   const marks = toMarks(annotations.data?.results ?? []);
@@ -77,13 +76,6 @@ export function Trends() {
             <>
               <h2>{titleOf(measure, data)}</h2>
               <span className="s t3">{NOTES[measure]}; drag to narrow the time</span>
-              {Object.entries(filter).map(([name, value]) => value && <FilterChip key={name} {...{ name, value }} />)}
-              {(filter.topic || filter.connector) && (
-                <Button
-                  small
-                  onClick={() => setParams((before) => withoutFilter(before))}
-                >{`All ${measure === "errors" ? "topics and connectors" : "connectors"}`}</Button>
-              )}
             </>
           }
           aside={
@@ -98,7 +90,13 @@ export function Trends() {
             </>
           }
         >
-          {data ? (
+          <SubjectPicker filter={filter} onChoose={choose} />
+          {unreported.length > 0 ? (
+            <Notice
+              title={`Tasks do not report ${measure} by ${unreported.join(" or ")}.`}
+              actions={<Button onClick={() => choose("measure", "errors")}>Show errors</Button>}
+            />
+          ) : data ? (
             <TrendColumns
               data={data}
               filter={filter}
@@ -166,23 +164,8 @@ function TrendColumns({
   );
 }
 
-function FilterChip({ name, value }: { name: string; value: string }) {
-  return (
-    <Chip>
-      {name} {value}
-    </Chip>
-  );
-}
-
 function titleOf(measure: TrendMeasure, data: TrendSeries | undefined): string {
   if (measure === "lag") return data ? `Lag, up to ${count(data.total)}` : "Lag";
   const name = measure === "errors" ? "Errors" : "Records";
   return data ? `${name} per ${bucket(data.bucket_ms)}` : name;
-}
-
-function withoutFilter(params: URLSearchParams): URLSearchParams {
-  const next = new URLSearchParams(params);
-  next.delete("topic");
-  next.delete("connector");
-  return next;
 }

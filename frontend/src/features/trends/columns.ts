@@ -7,11 +7,10 @@ import type { ChartMark, ColumnSeries } from "../../ui/charts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** Names of a topic and a connector; empty matches everything. */
-export interface TrendFilter {
-  topic: string;
-  connector: string;
-}
+export const FILTERS = ["topic", "connector", "group", "stage"] as const;
+
+/** Names of a topic, a connector and a stage, and the number of a group; empty matches everything. */
+export type TrendFilter = Record<(typeof FILTERS)[number], string>;
 
 /** Return the series with colours, and with links to the dead letters that they count. */
 export function toColumns(data: Trends, filter: TrendFilter, span: Span): ColumnSeries[] {
@@ -51,8 +50,7 @@ function addressOf(data: Trends, key: string, filter: TrendFilter, span: Span): 
   const isOutcome = data.measure === "throughput" && data.by === "none" && key !== "dead_lettered";
   if (isOutcome || (data.by !== "none" && !key)) return undefined;
   const values: Partial<Record<Field, string>> = {};
-  if (filter.topic) values.topic = filter.topic;
-  if (filter.connector) values.connector = filter.connector;
+  for (const name of FILTERS) if (filter[name]) values[name] = filter[name];
   if (data.by !== "none") values[data.by] = key;
   return inSpan(recordsOf(values), span);
 }
