@@ -94,9 +94,11 @@ def tally(filters: Filters, columns: Sequence[str], most: int, budget: TimeBudge
 def count_some(filters: Filters, most: int, at_least: int) -> MatchTotal:
     """Count the matching rows up to `most`. After a time-out, `at_least` rows are known.
 
-    If one index finds the rows, the database counts them.
+    If one index finds the rows, the database counts them. By states of replays it would read all marks: reading the
+    rows through a cursor makes PostgreSQL walk along an index.
     """
-    parts = [] if filters.probed or filters.worded else branches(filters)
+    is_read = filters.probed or filters.worded or bool(filters.names & {replay_marks.MARK, replay_marks.WORK})
+    parts = [] if is_read else branches(filters)
     if len(parts) != 1:
         found = newest(filters, (), most + 1)
         return MatchTotal(min(len(found.rows), most), exact=found.complete)

@@ -21,8 +21,8 @@ def test_a_draft_keeps_bytes_exactly_and_parts_left_out_stay(as_operator: APICli
     path = f"dead-letters/{row.pk}/fix"
     before = get(as_operator, path)
     assert before["original"]["headers"] == [
-        {"name": "h", "value": {"base64": None, "size": None}},
-        {"name": "h", "value": {"base64": "", "size": 0}},
+        {"name": "h", "value": {"base64": None, "size": None, "masked": False, "masked_members": []}},
+        {"name": "h", "value": {"base64": "", "size": 0, "masked": False, "masked_members": []}},
     ]
     assert "dlq.replay.id" in before["stripped"]
     value = base64.b64encode(b'{"a": 9007199254740993}\r\n').decode()

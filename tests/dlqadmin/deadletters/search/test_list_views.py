@@ -209,6 +209,7 @@ def test_any_message_has_a_record_page(as_reader: APIClient, value: bytes | None
     assert answer["value"]["shown"] <= 65536
     assert answer["headers"][0] == {
         "name": "h", "size": None, "text": None, "base64": None, "is_null": True, "withheld": False,
+        "masked": False,
     }  # fmt: skip
     assert answer["context"]["is_null"]
 
