@@ -7,6 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from weakref import WeakKeyDictionary
@@ -26,6 +27,7 @@ log = logging.getLogger("engine")
 
 OPEN_PATH = "/health"  # for health checks of containers; it tells nothing that needs credentials
 BODY_TIMEOUT_S = 30.0
+LINGER_S, LINGER_BYTES = 2.0, 4 * 1024 * 1024  # of a refused body that are still read, and dropped
 MOST_HASHES = 2  # at a time per listener: each takes a core
 CORS_HEADERS = ("Accept", "Authorization", "Content-Type", "Origin", "X-Requested-With")
 ALWAYS = {
@@ -211,9 +213,40 @@ def _challenge(credentials: Credentials) -> dict[str, str]:
 
 async def _answer(refused: RejectedRequest, scope: Scope, receive: Receive, send: Send) -> None:
     body = {"error_code": refused.status, "message": refused.message}
-    # Close the connection, because nobody reads the rest of a refused body.
+    # Close the connection, because nobody uses the rest of a refused body.
     headers = {**refused.headers, "connection": "close"}
-    await JsonResponse(body, refused.status, headers=headers)(scope, receive, send)
+    await JsonResponse(body, refused.status, headers=headers)(scope, receive, _lingering(scope, receive, send))
+
+
+def _lingering(scope: Scope, receive: Receive, send: Send) -> Send:
+    """Return a send function that drops the rest of the request's body between the response and the close.
+
+    A connection that is closed with unread bytes is reset, and the client may lose the response.
+    """
+    headers = Headers(scope=scope)
+    if not _has_body(headers) or "expect" in headers:  # a client that expects a permission sends nothing without it
+        return send
+
+    async def sending(message: Message) -> None:
+        if message["type"] != "http.response.body" or message.get("more_body", False):
+            await send(message)
+            return
+        await send({**message, "more_body": True})
+        await _drop_body(receive)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return sending
+
+
+async def _drop_body(receive: Receive) -> None:
+    dropped = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while dropped < LINGER_BYTES:
+                message = await receive()
+                dropped += len(message.get("body", b""))
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    return
 
 
 def _with_headers(send: Send) -> Send:

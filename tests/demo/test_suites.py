@@ -7,7 +7,7 @@ import pytest
 
 from tests.__main__ import run, without_vitest
 from tests.junit_report import Counts, Failure, read_report, slowest, summary
-from tests.suites import INTEROP, PLANS, ROOT, SUITES, UNIT, VITEST, Suite, is_collected
+from tests.suites import INTEROP, PLANS, ROOT, SUITES, UNIT, UNIT_TEST, VITEST, Suite, is_collected
 
 REPORT = """<testsuites><testsuite>
 <testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><error/></testcase>
@@ -115,7 +115,7 @@ def test_the_errors_of_a_suites_process_are_shown_only_if_it_ends_badly(
 def test_each_suite_of_the_soak_plan_is_run_without_its_soak_tests_by_the_test_plan() -> None:
     planned = {name: {suite for stage in stages for suite in stage} for name, stages in PLANS.items()}
     left_out = {suite for suite in SUITES if suite.mark in {"chaos", "interop"}}
-    assert planned["test"] == (set(SUITES) | {VITEST}) - left_out
+    assert planned["test"] == {UNIT_TEST, *SUITES, VITEST} - {UNIT} - left_out
     assert planned["soak"] == set(SUITES) - {INTEROP}
     assert planned["interop"] == {INTEROP}
     assert {suite.mark for suite in planned["fast"]} == {"unit", ""}

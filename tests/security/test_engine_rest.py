@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 from engine.__main__ import main
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
+from engine.rest import request_checks
 from engine.rest.access import access_rules, allowed_hosts
 from engine.rest.app import build_app
 from engine.rest.credentials import Credentials, hash_password
@@ -340,6 +341,29 @@ def test_a_stranger_s_body_is_not_waited_for() -> None:
             with socket.create_connection(("127.0.0.1", port), 10) as connection:
                 connection.sendall(f"{head}{extra}\r\n".encode())
                 assert connection.recv(4096).startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_client_that_still_sends_its_refused_body_gets_the_answer() -> None:
+    """A connection that is closed with unread bytes is reset, which takes the answer from slow clients."""
+    with serving(door(Herder(), hosts=frozenset({"127.0.0.1"}))) as (port, _):
+        head = f"PUT /connectors/c/config HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 300000\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), 10) as connection:
+            connection.sendall(head.encode())
+            time.sleep(0.2)  # the answer is there meanwhile
+            for _ in range(30):
+                connection.sendall(b"x" * 10_000)
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 401")
+    assert b"needs the worker's credentials" in answer
+
+
+def test_a_refused_body_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_checks, "LINGER_S", 0.2)
+    with serving(door(Herder(), hosts=frozenset({"127.0.0.1"}))) as (port, _):
+        head = f"PUT /connectors/c/config HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 300000\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), 10) as connection:
+            connection.sendall(head.encode())
+            assert b"".join(iter(lambda: connection.recv(65536), b"")).startswith(b"HTTP/1.1 401")  # then it is closed
 
 
 def test_a_forwarded_address_is_not_believed(caplog: pytest.LogCaptureFixture) -> None:

@@ -179,7 +179,7 @@ def test_a_withheld_payload_says_so_and_keeps_its_size(rows: list[int], someone:
     answer = signed_in(someone).get(f"{API}/dead-letters/{rows[0]}").json()
     assert answer["value"] == {
         "size": len(VALUE), "is_null": False, "text": None, "base64": "", "shown": 0, "json": False,
-        "parse_error": None, "withheld": True,
+        "parse_error": None, "withheld": True, "masked": False, "masked_members": [],
     }  # fmt: skip
     assert (answer["key_text"], answer["withheld"]) == (None, True)
     assert {header["withheld"] for header in answer["headers"]} == {True}
