@@ -94,7 +94,7 @@ class LetterSource(Protocol):
 
 
 class Masking(msgspec.Struct, frozen=True):
-    """What masks hide of some bytes: whether they do, and JSON Pointers to the masked members if these are known."""
+    """The effect of masks on some bytes: whether they hide any, and JSON Pointers to the masked members if known."""
 
     masked: bool = False
     members: list[str] = []
