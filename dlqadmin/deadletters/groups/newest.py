@@ -35,7 +35,7 @@ NOTHING = NewestCounts(0, 0, complete=True)
 def newest(group_by_fingerprint: Mapping[int, int], rows: QuerySet[DeadLetter]) -> dict[int, NewestCounts]:
     """Return the counts of each group among the newest `rows` of each of its fingerprints.
 
-    `arrow` maps fingerprints to groups. Counts are lower bounds after a time-out, or if there are more rows
+    Counts are lower bounds after a time-out, or if there are more rows
     than the limits allow.
     """
     groups = set(group_by_fingerprint.values())

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Max, Min
 
 from dlqadmin.deadletters.group_states import HOUR, TABS, GroupState, state
 from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, SparklineDocument, TabCounts
@@ -177,7 +177,7 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
             filters, include=_coordinate_filters(filters.include), exclude=_coordinate_filters(filters.exclude)
         )
     )
-    seen, present = newest(arrow, places), newest(arrow, _all_letters().filter(failed_at__gte=now - NOW))
+    seen, present = newest(arrow, places), newest(arrow, DeadLetter.objects.filter(failed_at__gte=now - NOW))
     lines, fingerprints = _sparklines(by_group, ids, arrow), Counter(arrow.values())
     work = work_of(ids)
     return [
@@ -275,10 +275,6 @@ def _events(filters: Filters, arrow: dict[int, int]) -> Counter[int]:
         if fingerprint in arrow:  # a merge may have added another fingerprint meanwhile
             counter[arrow[fingerprint]] += n
     return counter
-
-
-def _all_letters() -> QuerySet[DeadLetter]:
-    return DeadLetter.objects.all()
 
 
 def _coordinate_filters(conditions: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -263,7 +263,7 @@ def apply(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
 
 def in_reach(filters: Filters) -> QuerySet[DeadLetter]:
     """Return the matching dead letters that the request may reach. Raises ParameterError as `apply` does."""
-    return apply(_without_reach(filters), DeadLetter.objects.all())
+    return apply(without_reach(filters), DeadLetter.objects.all())
 
 
 def branches(filters: Filters) -> list[SortedBranch]:
@@ -274,7 +274,7 @@ def branches(filters: Filters) -> list[SortedBranch]:
     if parts := _parts(filters):
         return [branch for part in parts for branch in branches(part)]
     every = DeadLetter.objects.all()
-    filters = _without_reach(filters)
+    filters = without_reach(filters)
     words = filters.include.get(WORDS)
     wanted = None if words else states(filters.include, filters.exclude)
     if wanted is None:
@@ -291,7 +291,7 @@ def branches(filters: Filters) -> list[SortedBranch]:
     ]
 
 
-def _without_reach(filters: Filters) -> Filters:
+def without_reach(filters: Filters) -> Filters:
     """Return the filters without the topics in reach, to which the manager limits the rows already.
 
     PostgreSQL takes a condition that stands there twice for two, and expects too few rows.

@@ -17,7 +17,7 @@ from dlqadmin.deadletters.search.candidates import Place, count_some, nearest_ne
 from dlqadmin.deadletters.search.counters import CounterCell, cells, count
 from dlqadmin.deadletters.search.documents import FacetValue, MatchTotal, NeighbourIds
 from dlqadmin.deadletters.search.fields import COUNTED, FACETS, FILTER_FIELDS, FieldHome, FieldKind
-from dlqadmin.deadletters.search.filters import Filters, within_reach
+from dlqadmin.deadletters.search.filters import Filters, without_reach
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.problems import ParameterError
@@ -90,10 +90,8 @@ def total(filters: Filters, first: RowPage | None = None) -> MatchTotal:
 def facets(filters: Filters) -> FacetCounts:
     """Count the values of each dimension, without the filter by that dimension."""
     budget = TimeBudget()
-    reached = within_reach(Filters(filters.start, filters.end)).include  # the managers apply it without the filters too
-    narrowed = [
-        name for name in FACETS if name in filters.exclude or filters.include.get(name) not in (None, reached.get(name))
-    ]
+    asked = without_reach(filters)
+    narrowed = [name for name in FACETS if name in asked.include or name in asked.exclude]
     others = [name for name in FACETS if name not in narrowed]
     counted: dict[str, Counter[Any]] = {}
     sampled: list[str] = []

@@ -8,7 +8,7 @@ import styles from "./Payload.module.css";
 export function MaskedLine({ payload, part, children }: { payload: Payload; part: string; children?: ReactNode }) {
   if (!payload.masked) return null;
   return (
-    <div className={styles.masked} data-testid="masked-line">
+    <div className={styles.tools} data-testid="masked-line">
       <span>{maskedText(part, payload, payload.withheld ? null : (payload.text ?? ""))}</span>
       {children}
     </div>
