@@ -122,7 +122,7 @@ def new_broker(tmp_path: Path) -> Iterator[LocalBroker]:
 
 
 def test_a_cluster_that_never_had_a_group_is_asked_without_harm(new_broker: LocalBroker, settings: Any) -> None:
-    settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = new_broker.bootstrap_servers, 60.0
+    settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = new_broker.bootstrap_servers, 20.0
     assert groups_on(["absent"]) == ()  # the broker makes its topic of groups first
     (group,) = groups_on(["absent"], ["nobody"])
     assert group.state == "dead"
