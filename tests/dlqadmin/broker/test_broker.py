@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pytest_django import Settings
 
+from demo.network import wait_until
 from dlqadmin.broker import availability, retention, topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
@@ -78,8 +79,9 @@ def test_a_topics_retention_is_what_its_config_says(broker: str, topic: str) -> 
 
 def test_a_reader_of_transactions_reaches_the_end_past_control_records(broker: str, topic: str) -> None:
     write(broker, topic, [{"value": b"1"}], transactional=True)
+    # The coordinator writes the commit marker after it has answered the producer.
+    wait_until(lambda: topics.ends([(topic, 0)]) == {(topic, 0): 2}, "record and marker committed", 20)
     assert [record.value for record in topics.read_to_end(topic, 0, 0)] == [b"1"]
-    assert topics.ends([(topic, 0)]) == {(topic, 0): 2}
 
 
 def test_a_group_goes_on_where_it_committed(broker: str, topic: str) -> None:
