@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple, TypeVar
@@ -18,7 +18,12 @@ from rest_framework.exceptions import PermissionDenied
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER
 from dlqadmin.deadletters.index import words as texts
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, IndexPosition
-from dlqadmin.deadletters.models.reach import NamesInReach, names_in_reach
+from dlqadmin.deadletters.models.reach import (
+    NamesInReach,
+    has_whole_origins,
+    names_in_reach,
+    split_fingerprints,
+)
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.replay_marks import MARK, WORK, states
 from dlqadmin.deadletters.search.computed_conditions import fingerprints_with, has_key
@@ -255,15 +260,14 @@ class SortedBranch(NamedTuple):
 
 def apply(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
     """Return the matching dead letters. Raises ParameterError if the records' bytes must be read."""
-    narrowed = _filtered_rows(filters, _in_time_range(filters, rows))
-    if words := filters.include.get(WORDS):
-        narrowed = narrowed.filter(_words_condition(words))
-    return narrowed
+    return _apply(filters, rows, fingerprint_ids(filters))
 
 
 def in_reach(filters: Filters) -> QuerySet[DeadLetter]:
     """Return the matching dead letters that the request may reach. Raises ParameterError as `apply` does."""
-    return apply(without_reach(filters), DeadLetter.objects.all())
+    filters = without_reach(filters)
+    fingerprints = fingerprint_ids(filters)
+    return _apply(filters, _letters(filters, fingerprints), fingerprints)
 
 
 def branches(filters: Filters) -> list[SortedBranch]:
@@ -273,19 +277,21 @@ def branches(filters: Filters) -> list[SortedBranch]:
     """
     if parts := _parts(filters):
         return [branch for part in parts for branch in branches(part)]
-    every = DeadLetter.objects.all()
     filters = without_reach(filters)
+    fingerprints = fingerprint_ids(filters)
+    every = _letters(filters, fingerprints)
     words = filters.include.get(WORDS)
     wanted = None if words else states(filters.include, filters.exclude)
     if wanted is None:
-        narrowed = _filtered_rows(filters, _in_time_range(filters, every))
+        narrowed = _filtered_rows(filters, _in_time_range(filters, every), fingerprints)
         return (
             [SortedBranch(narrowed.filter(way)) for way in _word_alternatives(words)]
             if words
             else [SortedBranch(narrowed)]
         )
     # Marks have few states and are sorted by time in their own narrow table, so each state is one index scan.
-    narrowed = _filtered_rows(filters.without(MARK).without(WORK), _in_time_range(filters, every, "mark__failed_at"))
+    rows = _in_time_range(filters, every, "mark__failed_at")
+    narrowed = _filtered_rows(filters.without(MARK).without(WORK), rows, fingerprints)
     return [
         SortedBranch(narrowed.filter(mark__state=state), "mark__failed_at", "mark__dead_letter_id") for state in wanted
     ]
@@ -301,6 +307,18 @@ def without_reach(filters: Filters) -> Filters:
         return filters
     rest = {name: values for name, values in filters.include.items() if name != "topic"}
     return msgspec.structs.replace(filters, include=rest)
+
+
+def _letters(filters: Filters, fingerprints: Collection[int] | None) -> QuerySet[DeadLetter]:
+    """Return the dead letters in reach, of which the query with these filters finds some.
+
+    If all dead letters of the filters' fingerprints or origin topics are in reach, the query has no condition on topics
+    and connectors. Their indexes then answer alone: with the condition, PostgreSQL reads every row.
+    """
+    origins = filters.include.get("origin_topic")
+    if (fingerprints is not None and not split_fingerprints(fingerprints)) or (origins and has_whole_origins(origins)):
+        return DeadLetter._base_manager.all()
+    return DeadLetter.objects.all()
 
 
 def _parts(filters: Filters) -> list[Filters]:
@@ -330,14 +348,22 @@ def _in_time_range(filters: Filters, rows: QuerySet[DeadLetter], time: str = "fa
     return rows.filter(**{f"{time}__gte": filters.start, f"{time}__lt": filters.end})
 
 
-def _filtered_rows(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
-    """Apply all filters except time and included words."""
+def _apply(filters: Filters, rows: QuerySet[DeadLetter], fingerprints: Collection[int] | None) -> QuerySet[DeadLetter]:
+    narrowed = _filtered_rows(filters, _in_time_range(filters, rows), fingerprints)
+    if words := filters.include.get(WORDS):
+        narrowed = narrowed.filter(_words_condition(words))
+    return narrowed
+
+
+def _filtered_rows(
+    filters: Filters, rows: QuerySet[DeadLetter], fingerprints: Collection[int] | None
+) -> QuerySet[DeadLetter]:
+    """Apply all filters except time and included words. `fingerprints` are the filters' ids."""
     if filters.probed:
         raise ParameterError("q", "`value.` and `header.` can't be used here")
     # Ids and not a join: the condition can then use the index that begins with the fingerprint.
-    wanted = fingerprint_ids(filters)
-    if wanted is not None:
-        rows = rows.filter(fingerprint_id__in=wanted)
+    if fingerprints is not None:
+        rows = rows.filter(fingerprint_id__in=fingerprints)
     for name, values in filters.include.items():
         if (condition := _condition(name, values)) is not None:
             rows = rows.filter(condition)

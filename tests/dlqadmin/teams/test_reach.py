@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import CountDay, DeadLetter, FingerprintSource, OriginSource
+from dlqadmin.deadletters.models.reach import has_whole_origins
 from dlqadmin.deadletters.search.name_lookup import all_origin_topics
 from dlqadmin.teams.patterns import owns
 from dlqadmin.teams.reach import NOTHING, of_teams, reaching
@@ -91,6 +92,48 @@ def test_a_facet_of_topics_needs_no_scan_of_its_own_for_what_the_team_owns() -> 
         found = ask(client, "dead-letters/facets", origin_partition="0")
     assert [(row["value"], row["count"]) for row in found["facets"]["topic"]] == [("stations.dlq", 2)]
     assert len([one for one in asked.captured_queries if "AS newest GROUP BY" in one["sql"]]) == 2
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_a_group_counts_keys_in_reach_and_names_topics_only_if_others_have_it_too(is_split: bool) -> None:
+    if is_split:
+        index([letter(9, connector="stations-to-sql", message=NST, key=b"theirs")])
+    client = signed_in(member("sam", {team("stations", ["stations.*"]): ("viewer",)}))
+    with CaptureQueriesContext(connection) as asked:
+        (row,) = ask(client, "groups")["results"]
+    assert (row["events"], row["keys"], row["keys_exact"]) == (2, 1, True)
+    statements = [one["sql"] for one in asked.captured_queries if "DISTINCT key_hash" in one["sql"]]
+    assert ["stations.dlq" in sql for sql in statements] == [is_split, is_split]  # of the range, and of five minutes
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+@pytest.mark.parametrize("name", ["origin_topic", "exception"])
+def test_a_total_is_exact_and_names_topics_only_if_others_have_the_origin_or_fingerprint_too(
+    name: str, is_split: bool
+) -> None:
+    index(
+        [
+            letter(n, topic="stations.dlq", connector="stations-to-sql", message="hm", exception="a.StationError")
+            for n in range(2, 5)
+        ]
+    )
+    if is_split:
+        index([letter(9, connector="stations-to-sql", message="hm", exception="a.StationError")])
+    DeadLetter.objects.filter(message="hm").update(origin_topic="stations")
+    index_of = {"topic": "stations.dlq"} if not is_split else {"topic__in": ("stations.dlq", "usgs.earthquakes.dlq")}
+    OriginSource.objects.filter(**index_of).update(origin_topic="stations")
+    client = signed_in(member("sam", {team("stations", ["stations.*"]): ("viewer",)}))
+    filters = {name: {"origin_topic": "stations", "exception": "StationError"}[name], "origin_partition": "0"}
+    with CaptureQueriesContext(connection) as asked:
+        found = ask(client, "dead-letters", limit=1, **filters)
+    assert found["total"] == {"count": 3, "exact": True}
+    statements = [one["sql"] for one in asked.captured_queries if "COUNT(*) FROM (SELECT" in one["sql"]]
+    assert ["'stations.dlq'" in sql for sql in statements] == [is_split]
+
+
+def test_an_origin_topic_that_no_source_names_is_not_taken_for_one_in_reach() -> None:
+    with reaching(of_teams(frozenset({team("stations", ["stations.*"]).pk}))):
+        assert not has_whole_origins([""])
 
 
 def test_origin_topics_are_named_to_who_reaches_a_dead_letter_of_theirs() -> None:
