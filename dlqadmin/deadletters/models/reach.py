@@ -75,11 +75,11 @@ def split_fingerprints(fingerprints: Iterable[int]) -> set[int]:
 
 
 def has_whole_origins(names: Iterable[str]) -> bool:
-    """Return whether no dead letter of these origin topics is out of reach. False for an unknown name."""
+    """Return whether no dead letter of these origin topics is out of a limited reach. False for an unknown name."""
     wanted = set(names)
     rows = _every("OriginSource").filter(origin_topic__in=wanted)
     known = set(rows.values_list("origin_topic", flat=True))
-    return wanted <= known and not (current_reach().is_limited and rows.exclude(of_source()).exists())
+    return wanted <= known and not rows.exclude(of_source()).exists()
 
 
 def regroupings_in_reach() -> QuerySet[Any]:

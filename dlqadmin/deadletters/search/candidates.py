@@ -19,7 +19,7 @@ from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
 from dlqadmin.deadletters.search.documents import MatchTotal
-from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, branches, in_reach
+from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, branches, by_topic, in_reach
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 
 CHUNK, BYTES_CHUNK = 500, 50
@@ -72,20 +72,13 @@ def tally(filters: Filters, columns: Sequence[str], most: int, budget: TimeBudge
 
     If one index finds the rows, the database counts them.
     """
-    parts = [] if filters.probed or filters.worded else branches(filters)
-    if len(parts) != 1:
+    ways = [] if filters.probed or filters.worded else _one_index(filters)
+    if not ways:
         found = newest(filters, columns, most, budget=budget)
         return ValueCounts(Counter(row[2:] for row in found.rows), found.complete, found.partial)
     try:
-        sql, parameters = _ordered(parts[0], columns).values_list(*columns)[:most].query.sql_with_params()
-    except EmptyResultSet:  # no fingerprint matches
-        return ValueCounts({}, complete=True, partial=False)
-    names = ", ".join(connection.ops.quote_name(name) for name in columns)
-    grouped = f"SELECT {names}, COUNT(*) FROM ({sql}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
-    try:
-        with bounded(budget.left), connection.cursor() as cursor:
-            cursor.execute(grouped, parameters)
-            counts = {row[:-1]: row[-1] for row in cursor.fetchall()}
+        with bounded(budget.left):
+            counts = _counted(ways, columns, most)
     except QueryTimedOut:
         return ValueCounts({}, complete=False, partial=True)
     return ValueCounts(counts, complete=sum(counts.values()) < most, partial=False)
@@ -98,13 +91,13 @@ def count_some(filters: Filters, most: int, at_least: int) -> MatchTotal:
     rows through a cursor makes PostgreSQL walk along an index.
     """
     is_read = filters.probed or filters.worded or bool(filters.names & {replay_marks.MARK, replay_marks.WORK})
-    parts = [] if is_read else branches(filters)
-    if len(parts) != 1:
+    ways = [] if is_read else _one_index(filters)
+    if not ways:
         found = newest(filters, (), most + 1)
         return MatchTotal(min(len(found.rows), most), exact=found.complete)
     try:
         with bounded():
-            number = _ordered(parts[0], ())[: most + 1].count()  # in order: reads few rows more
+            number = sum(_counted(ways, (), most + 1).values())
     except QueryTimedOut:
         return MatchTotal(at_least, exact=False)
     return MatchTotal(min(number, most), exact=number <= most)
@@ -113,6 +106,38 @@ def count_some(filters: Filters, most: int, at_least: int) -> MatchTotal:
 def nearest_newer(filters: Filters, place: Place, budget: TimeBudget) -> MatchingRows:
     """Return the oldest matching row that is newer than the place."""
     return _find(filters, (), 1, place, budget, newest_first=False)
+
+
+def _one_index(filters: Filters) -> list[SortedBranch]:
+    """Return the queries that find the rows of `branches` if these are one query, else none.
+
+    There are several only for several topics, whose rows are merged.
+    """
+    found = [branches(part) for part in by_topic(filters)]
+    return [way for (way,) in found] if all(len(ways) == 1 for ways in found) else []
+
+
+def _counted(ways: Sequence[SortedBranch], columns: Sequence[str], most: int) -> dict[tuple[Any, ...], int]:
+    """Count combinations of these columns among the newest rows of `_one_index`."""
+    names = ", ".join(map(connection.ops.quote_name, columns))
+    try:
+        # In order: the database stops after a few rows more than it counts.
+        parts = [
+            _ordered(way, columns).values_list(way.time, way.pk, *columns)[:most].query.sql_with_params()
+            for way in ways
+        ]
+    except EmptyResultSet:  # no fingerprint matches
+        return {}
+    # PostgreSQL merges the scans, and ends each where the merged rows are enough.
+    rows = " UNION ALL ".join(f"SELECT * FROM ({sql}) AS part" for sql, _ in parts)  # noqa: S608 (the ORM's)
+    if len(parts) > 1:
+        time, pk = connection.ops.quote_name(ways[0].time), connection.ops.quote_name(ways[0].pk)
+        rows += f" ORDER BY {time} DESC, {pk} DESC LIMIT {most}"
+    grouped = f"SELECT {names}, COUNT(*) FROM ({rows}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
+    total = f"SELECT COUNT(*) FROM ({rows}) AS newest"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(grouped if names else total, [value for _, values in parts for value in values])
+        return {row[:-1]: row[-1] for row in cursor.fetchall()}
 
 
 def _find(

@@ -62,6 +62,7 @@ ADDRESS = frozenset(
 )
 FINGERPRINT = "fingerprint"  # the filter by which `freeze_groups` replaces groups; no URL contains it
 MAX_BRANCHES = 6  # queries for the alternatives of one choice
+UNINDEXED = frozenset(("topic", "partition", "origin_partition", "readable", "dialect", "consumer_group"))
 PROBED = 10_000  # the most records whose bytes one response reads
 
 
@@ -297,28 +298,53 @@ def branches(filters: Filters) -> list[SortedBranch]:
     ]
 
 
+def by_topic(filters: Filters) -> list[Filters]:
+    """Return filters by one topic each that together match the same rows; only the filters if another index is better.
+
+    PostgreSQL merges sorted scans of several topics, but does not scan in order for one condition on several topics.
+    Without this it reads the dead letters of all topics.
+    """
+    topics = filters.include.get("topic", ())
+    if not 1 < len(topics) <= MAX_BRANCHES or filters.choices or filters.names - UNINDEXED:
+        return [filters]
+    return [msgspec.structs.replace(filters, include=filters.include | {"topic": (topic,)}) for topic in topics]
+
+
 def without_reach(filters: Filters) -> Filters:
     """Return the filters without the topics in reach, to which the manager limits the rows already.
 
     PostgreSQL takes a condition that stands there twice for two, and expects too few rows.
     """
-    reached = within_reach(Filters(filters.start, filters.end)).include.get("topic")
+    reached = _topics_in_reach(filters)
     if reached is None or filters.include.get("topic") != reached:
         return filters
     rest = {name: values for name, values in filters.include.items() if name != "topic"}
     return msgspec.structs.replace(filters, include=rest)
 
 
+def _topics_in_reach(filters: Filters) -> tuple[str, ...] | None:
+    """Return the topics to which the request is limited; None if connectors or clusters limit it, or nothing does."""
+    return within_reach(Filters(filters.start, filters.end)).include.get("topic")
+
+
 def _letters(filters: Filters, fingerprints: Collection[int] | None) -> QuerySet[DeadLetter]:
     """Return the dead letters in reach, of which the query with these filters finds some.
 
-    If all dead letters of the filters' fingerprints or origin topics are in reach, the query has no condition on topics
-    and connectors. Their indexes then answer alone: with the condition, PostgreSQL reads every row.
+    If all dead letters of the filters' topics, fingerprints or origin topics are in reach, the query has no further
+    condition on topics and connectors. Their indexes then answer alone: with the condition, PostgreSQL reads every row.
     """
-    origins = filters.include.get("origin_topic")
-    if (fingerprints is not None and not split_fingerprints(fingerprints)) or (origins and has_whole_origins(origins)):
+    if current_reach().is_limited and _are_whole(filters, fingerprints):
         return DeadLetter._base_manager.all()
     return DeadLetter.objects.all()
+
+
+def _are_whole(filters: Filters, fingerprints: Collection[int] | None) -> bool:
+    topics, origins = filters.include.get("topic"), filters.include.get("origin_topic")
+    if topics and set(topics) <= set(_topics_in_reach(filters) or ()):
+        return True
+    if fingerprints is not None and not split_fingerprints(fingerprints):
+        return True
+    return bool(origins) and has_whole_origins(origins or ())
 
 
 def _parts(filters: Filters) -> list[Filters]:

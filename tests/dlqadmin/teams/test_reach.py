@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,11 +12,15 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import CountDay, DeadLetter, FingerprintSource, OriginSource
 from dlqadmin.deadletters.models.reach import has_whole_origins
+from dlqadmin.deadletters.search.candidates import count_some, tally
+from dlqadmin.deadletters.search.documents import MatchTotal
+from dlqadmin.deadletters.search.filters import Filters, by_topic, within_reach
 from dlqadmin.deadletters.search.name_lookup import all_origin_topics
+from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.teams.patterns import owns
 from dlqadmin.teams.reach import NOTHING, of_teams, reaching
 from tests.dlqadmin.conftest import member, person, signed_in, team
-from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NST, index, letter
+from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NOW, NOW_MS, NST, index, letter
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1"
@@ -134,6 +139,25 @@ def test_a_total_is_exact_and_names_topics_only_if_others_have_the_origin_or_fin
 def test_an_origin_topic_that_no_source_names_is_not_taken_for_one_in_reach() -> None:
     with reaching(of_teams(frozenset({team("stations", ["stations.*"]).pk}))):
         assert not has_whole_origins([""])
+
+
+def test_newest_rows_of_several_topics_are_merged_where_no_other_index_helps() -> None:
+    for n, topic in enumerate(("stations.dlq", "shared.dlq", "stations.dlq", "usgs.earthquakes.dlq")):
+        index([letter(20 + n, topic=topic, at_ms=NOW_MS + n)])
+    filters = Filters(NOW - timedelta(days=1), NOW + timedelta(days=1), {"origin_partition": ("0",)})
+    with reaching(of_teams(frozenset({team("stations", ["stations.*", "shared.*"]).pk}))):
+        with CaptureQueriesContext(connection) as asked:
+            found = tally(within_reach(filters), ("topic",), 3, TimeBudget())
+        totals = [count_some(within_reach(filters), most, 0) for most in (6, 7)]
+    assert (found.counts[("stations.dlq",)], sum(found.counts.values()), found.complete) == (2, 3, False)
+    assert totals == [MatchTotal(6, exact=False), MatchTotal(7, exact=True)]
+    assert [one["sql"].count(" UNION ALL ") for one in asked.captured_queries if "AS newest" in one["sql"]] == [1]
+
+
+@pytest.mark.parametrize("name", ["connector", "key", "origin_topic", "exception", "replay_state"])
+def test_filters_with_an_index_of_their_own_are_not_asked_topic_by_topic(name: str) -> None:
+    filters = Filters(NOW, NOW, {"topic": ("stations.dlq", "shared.dlq"), name: ("any",)})
+    assert by_topic(filters) == [filters]
 
 
 def test_origin_topics_are_named_to_who_reaches_a_dead_letter_of_theirs() -> None:
