@@ -122,21 +122,13 @@ def _counted(ways: Sequence[SortedBranch], columns: Sequence[str], most: int) ->
     names = ", ".join(map(connection.ops.quote_name, columns))
     try:
         # In order: the database stops after a few rows more than it counts.
-        parts = [
-            _ordered(way, columns).values_list(way.time, way.pk, *columns)[:most].query.sql_with_params()
-            for way in ways
-        ]
+        rows, parameters = _merged(ways, columns, most).query.sql_with_params()
     except EmptyResultSet:  # no fingerprint matches
         return {}
-    # PostgreSQL merges the scans, and ends each where the merged rows are enough.
-    rows = " UNION ALL ".join(f"SELECT * FROM ({sql}) AS part" for sql, _ in parts)  # noqa: S608 (the ORM's)
-    if len(parts) > 1:
-        time, pk = connection.ops.quote_name(ways[0].time), connection.ops.quote_name(ways[0].pk)
-        rows += f" ORDER BY {time} DESC, {pk} DESC LIMIT {most}"
     grouped = f"SELECT {names}, COUNT(*) FROM ({rows}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
     total = f"SELECT COUNT(*) FROM ({rows}) AS newest"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.execute(grouped if names else total, [value for _, values in parts for value in values])
+        cursor.execute(grouped if names else total, parameters)
         return {row[:-1]: row[-1] for row in cursor.fetchall()}
 
 
@@ -154,18 +146,42 @@ def _find(
     Text may become searchable meanwhile, so the queue is checked before and after.
     """
     begin, blind = behind or (filters.end, 0), filters.worded and has_backlog()
-    ways = branches(filters.unprobed())
     if filters.probed:
         # Reading bytes needs one ordered list of candidates, so several branches become one query.
+        ways = branches(filters.unprobed())
         way = ways[0] if len(ways) == 1 else SortedBranch(in_reach(filters.unprobed()))
         rows = _ordered(way, columns, behind, newest_first=newest_first)
         found = _probe(filters, rows, columns, most, begin, budget)
     else:
-        lists = [_ordered(way, columns, behind, newest_first=newest_first) for way in ways]
-        named = [rows.values_list(way.time, way.pk, *columns) for way, rows in zip(ways, lists, strict=True)]
-        parts = [_read(rows, most, begin, budget) for rows in named]
+        lists = [
+            _merged(alternative, columns, most, behind, newest_first=newest_first)
+            for alternative in zip(*map(branches, by_topic(filters)), strict=True)
+        ]
+        parts = [_read(rows, most, begin, budget) for rows in lists]
         found = parts[0] if len(parts) == 1 else _merge(parts, most, newest_first=newest_first)
     return msgspec.structs.replace(found, blind=found.blind or blind or (filters.worded and has_backlog()))
+
+
+def _merged(
+    ways: Sequence[SortedBranch],
+    columns: Sequence[str],
+    most: int,
+    beyond: Place | None = None,
+    *,
+    newest_first: bool = True,
+) -> QuerySet[DeadLetter, Any]:
+    """Return the first rows beyond the place, in order: time, id and these columns.
+
+    Several `ways` are those of several topics: PostgreSQL merges their scans, and ends each where the rows are enough.
+    """
+    lists = [
+        _ordered(way, columns, beyond, newest_first=newest_first).values_list(way.time, way.pk, *columns)[:most]
+        for way in ways
+    ]
+    if len(lists) == 1:
+        return lists[0]
+    merged = lists[0].union(*lists[1:], all=True)
+    return merged.order_by(*(("-failed_at", "-id") if newest_first else ("failed_at", "id")))[:most]
 
 
 def _ordered(
@@ -188,7 +204,7 @@ def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: Time
     read: list[tuple[Any, ...]] = []
     try:
         with bounded(budget.left) as bound:
-            for row in rows[:most].iterator(chunk_size=CHUNK):
+            for row in rows.iterator(chunk_size=CHUNK):
                 read.append(row)
                 if len(read) % CHUNK == 0:
                     bound.check()

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 import msgspec
+from django.db import connection
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 from django.utils import timezone
@@ -62,7 +63,8 @@ ADDRESS = frozenset(
 )
 FINGERPRINT = "fingerprint"  # the filter by which `freeze_groups` replaces groups; no URL contains it
 MAX_BRANCHES = 6  # queries for the alternatives of one choice
-UNINDEXED = frozenset(("topic", "partition", "origin_partition", "readable", "dialect", "consumer_group"))
+# Filters without an index that is sorted by time. The index of topics serves them.
+UNINDEXED = frozenset(("topic", "partition", "origin_partition", "readable", "dialect", "consumer_group", WORDS))
 PROBED = 10_000  # the most records whose bytes one response reads
 
 
@@ -302,10 +304,13 @@ def by_topic(filters: Filters) -> list[Filters]:
     """Return filters by one topic each that together match the same rows; only the filters if another index is better.
 
     PostgreSQL merges sorted scans of several topics, but does not scan in order for one condition on several topics.
-    Without this it reads the dead letters of all topics.
+    Without this it reads the dead letters of all topics. SQLite does not merge.
     """
+    if len(parts := _parts(filters)) == 1:
+        return by_topic(parts[0])
     topics = filters.include.get("topic", ())
-    if not 1 < len(topics) <= MAX_BRANCHES or filters.choices or filters.names - UNINDEXED:
+    is_merged = 1 < len(topics) <= MAX_BRANCHES and connection.features.supports_slicing_ordering_in_compound
+    if not is_merged or filters.choices or filters.names - UNINDEXED:
         return [filters]
     return [msgspec.structs.replace(filters, include=filters.include | {"topic": (topic,)}) for topic in topics]
 
