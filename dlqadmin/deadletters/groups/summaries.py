@@ -22,7 +22,7 @@ from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.deadletters.search.fields import COUNTED
-from dlqadmin.deadletters.search.filters import Filters, apply, without_reach
+from dlqadmin.deadletters.search.filters import FINGERPRINT, Filters, apply, freeze_groups, without_reach
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.deadletters.search.queries import WINDOW
 from dlqadmin.deadletters.search.time_limits import TimeBudget
@@ -170,7 +170,7 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     """
     ids = [row.group.pk for row in rows]
     arrow = dict(Fingerprint.objects.filter(group_id__in=ids).values_list("pk", "group_id"))
-    by_group = msgspec.structs.replace(filters, include={**filters.include, "group": tuple(map(str, ids))})
+    by_group = msgspec.structs.replace(filters, include={**filters.include, FINGERPRINT: tuple(map(str, arrow))})
     day = _events(msgspec.structs.replace(by_group, start=now - 23 * HOUR, end=now), arrow)
     places = without_reach(
         msgspec.structs.replace(
@@ -222,7 +222,8 @@ def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:
 
     The counts are zero if it has no events in the range.
     """
-    own = Filters(filters.start, filters.end, {"group": (str(group.pk),)})
+    # Frozen: each of the many counts would look up the group's fingerprints again.
+    own = freeze_groups(Filters(filters.start, filters.end, {"group": (str(group.pk),)}))
     rows = summaries(own, now)
     if not rows:
         fingerprint = group.fingerprints.order_by("pk").first()

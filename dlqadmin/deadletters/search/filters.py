@@ -443,6 +443,9 @@ def _value_condition(name: str, values: Sequence[str]) -> Q:
 
 def fingerprint_ids(filters: Filters) -> list[int] | None:
     """Return the fingerprints that match stage, exception and group; None without such filters."""
+    names = [name for name in (*filters.include, *filters.exclude) if name == FINGERPRINT or _is_of_fingerprint(name)]
+    if names == [FINGERPRINT] and FINGERPRINT in filters.include:
+        return sorted(map(int, filters.include[FINGERPRINT]))
     conditions = [(name, values, True) for name, values in filters.include.items()]
     conditions += [(name, values, False) for name, values in filters.exclude.items()]
     rows, narrowed = Fingerprint.objects.all(), False
@@ -452,6 +455,11 @@ def fingerprint_ids(filters: Filters) -> list[int] | None:
             rows = rows.filter(condition) if keep else rows.exclude(condition)
             narrowed = True
     return list(rows.order_by("pk").values_list("pk", flat=True)) if narrowed else None
+
+
+def _is_of_fingerprint(name: str) -> bool:
+    field = FILTER_FIELDS.get(name)
+    return field is not None and field.home is FieldHome.FINGERPRINT
 
 
 def freeze_groups(filters: Filters) -> Filters:
@@ -483,8 +491,7 @@ def _fingerprint_condition(name: str, values: Sequence[str]) -> Q | None:
     """Return the condition on fingerprints; None if the filter looks at something else."""
     if name == FINGERPRINT:
         return Q(pk__in=[int(value) for value in values])
-    field = FILTER_FIELDS.get(name)
-    return field.matches(values) if field is not None and field.home is FieldHome.FINGERPRINT else None
+    return FILTER_FIELDS[name].matches(values) if _is_of_fingerprint(name) else None
 
 
 def _condition(name: str, values: Sequence[str]) -> Q | None:

@@ -13,8 +13,9 @@ from rest_framework.test import APIClient
 from dlqadmin.deadletters.models import CountDay, DeadLetter, FingerprintSource, OriginSource
 from dlqadmin.deadletters.models.reach import has_whole_origins
 from dlqadmin.deadletters.search.candidates import count_some, tally
+from dlqadmin.deadletters.search.counters import count
 from dlqadmin.deadletters.search.documents import MatchTotal
-from dlqadmin.deadletters.search.filters import Filters, by_topic, within_reach
+from dlqadmin.deadletters.search.filters import FINGERPRINT, Filters, by_topic, in_reach, within_reach
 from dlqadmin.deadletters.search.name_lookup import all_origin_topics
 from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.teams.patterns import owns
@@ -169,6 +170,23 @@ def test_a_search_of_several_topics_is_in_order_and_stays_in_reach() -> None:
     ]
     beside = ask(client, f"dead-letters/{rows[1]['id']}", q="k7")["neighbours"]
     assert beside == {"previous": rows[0]["id"], "next": rows[2]["id"]}
+
+
+def test_the_page_of_a_group_does_not_look_up_its_fingerprints_for_each_count() -> None:
+    group = DeadLetter.objects.get(topic="stations.dlq", offset=0).fingerprint.group_id
+    client = of_stations()
+    with CaptureQueriesContext(connection) as asked:
+        assert ask(client, f"groups/{group}")["events"] == 2
+    lookups = [one for one in asked.captured_queries if '"merged_into_id" IS NOT NULL' in one["sql"]]
+    assert len(lookups) == 2  # of the address, and of the counts
+
+
+def test_frozen_fingerprints_out_of_reach_find_nothing() -> None:
+    theirs = DeadLetter.objects.get(topic="usgs.earthquakes.dlq", offset=0).fingerprint_id
+    filters = Filters(NOW - timedelta(days=1), NOW + timedelta(days=1), {FINGERPRINT: (str(theirs),)})
+    with reaching(of_teams(frozenset({team("stations", ["stations.*"]).pk}))):
+        assert (in_reach(filters).count(), count(filters)) == (0, 0)
+    assert (in_reach(filters).count(), count(filters)) == (4, 4)
 
 
 @pytest.mark.parametrize("name", ["connector", "key", "origin_topic", "exception", "replay_state"])
