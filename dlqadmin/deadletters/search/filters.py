@@ -443,7 +443,7 @@ def _value_condition(name: str, values: Sequence[str]) -> Q:
 
 def fingerprint_ids(filters: Filters) -> list[int] | None:
     """Return the fingerprints that match stage, exception and group; None without such filters."""
-    names = [name for name in (*filters.include, *filters.exclude) if name == FINGERPRINT or _is_of_fingerprint(name)]
+    names = [name for name in (*filters.include, *filters.exclude) if _is_of_fingerprint(name)]
     if names == [FINGERPRINT] and FINGERPRINT in filters.include:
         return sorted(map(int, filters.include[FINGERPRINT]))
     conditions = [(name, values, True) for name, values in filters.include.items()]
@@ -457,9 +457,22 @@ def fingerprint_ids(filters: Filters) -> list[int] | None:
     return list(rows.order_by("pk").values_list("pk", flat=True)) if narrowed else None
 
 
+def with_fingerprints(filters: Filters) -> Filters:
+    """Return the filters with ids for stage, exception and group, so that several counts look them up once."""
+    found = fingerprint_ids(filters)
+    if found is None:
+        return filters
+    include, exclude = (
+        {name: values for name, values in side.items() if not _is_of_fingerprint(name)}
+        for side in (filters.include, filters.exclude)
+    )
+    include[FINGERPRINT] = tuple(map(str, found))
+    return msgspec.structs.replace(filters, include=include, exclude=exclude)
+
+
 def _is_of_fingerprint(name: str) -> bool:
     field = FILTER_FIELDS.get(name)
-    return field is not None and field.home is FieldHome.FINGERPRINT
+    return name == FINGERPRINT or (field is not None and field.home is FieldHome.FINGERPRINT)
 
 
 def freeze_groups(filters: Filters) -> Filters:
@@ -491,7 +504,8 @@ def _fingerprint_condition(name: str, values: Sequence[str]) -> Q | None:
     """Return the condition on fingerprints; None if the filter looks at something else."""
     if name == FINGERPRINT:
         return Q(pk__in=[int(value) for value in values])
-    return FILTER_FIELDS[name].matches(values) if _is_of_fingerprint(name) else None
+    field = FILTER_FIELDS.get(name)
+    return field.matches(values) if field is not None and field.home is FieldHome.FINGERPRINT else None
 
 
 def _condition(name: str, values: Sequence[str]) -> Q | None:

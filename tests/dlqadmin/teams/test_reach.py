@@ -181,6 +181,13 @@ def test_the_page_of_a_group_does_not_look_up_its_fingerprints_for_each_count() 
     assert len(lookups) == 2  # of the address, and of the counts
 
 
+def test_a_total_looks_up_fingerprints_once() -> None:
+    filters = Filters(NOW - timedelta(days=9), NOW + timedelta(minutes=1), {"stage": ("TASK_PUT",)})
+    with CaptureQueriesContext(connection) as asked:
+        assert count(filters) == 8
+    assert len([one for one in asked.captured_queries if 'FROM "deadletters_fingerprint"' in one["sql"]]) == 1
+
+
 def test_frozen_fingerprints_out_of_reach_find_nothing() -> None:
     theirs = DeadLetter.objects.get(topic="usgs.earthquakes.dlq", offset=0).fingerprint_id
     filters = Filters(NOW - timedelta(days=1), NOW + timedelta(days=1), {FINGERPRINT: (str(theirs),)})
