@@ -22,7 +22,8 @@ from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.deadletters.search.fields import COUNTED
-from dlqadmin.deadletters.search.filters import FINGERPRINT, Filters, apply, freeze_groups, without_reach
+from dlqadmin.deadletters.search.filter_queries import FINGERPRINT, apply, freeze_groups, without_reach
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.deadletters.search.queries import WINDOW
 from dlqadmin.deadletters.search.time_limits import TimeBudget

@@ -19,7 +19,8 @@ from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
 from dlqadmin.deadletters.search.documents import MatchTotal
-from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, branches, by_topic, in_reach
+from dlqadmin.deadletters.search.filter_queries import SortedBranch, branches, by_topic, in_reach
+from dlqadmin.deadletters.search.filters import PROBED, Filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 
 CHUNK, BYTES_CHUNK = 500, 50

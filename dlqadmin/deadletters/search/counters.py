@@ -15,7 +15,8 @@ from django.utils import timezone
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountDay, CountHour
 from dlqadmin.deadletters.search.fields import FILTER_FIELDS, FieldHome
-from dlqadmin.deadletters.search.filters import Filters, apply_choices, fingerprint_ids, in_reach, with_fingerprints
+from dlqadmin.deadletters.search.filter_queries import apply_choices, fingerprint_ids, in_reach, with_fingerprints
+from dlqadmin.deadletters.search.filters import Filters
 
 HOUR = timedelta(hours=1)
 HOURLY_UP_TO = timedelta(hours=48)

@@ -15,7 +15,8 @@ from dlqadmin.deadletters.models.reach import has_whole_origins
 from dlqadmin.deadletters.search.candidates import count_some, tally
 from dlqadmin.deadletters.search.counters import count
 from dlqadmin.deadletters.search.documents import MatchTotal
-from dlqadmin.deadletters.search.filters import FINGERPRINT, Filters, by_topic, in_reach, within_reach
+from dlqadmin.deadletters.search.filter_queries import FINGERPRINT, by_topic, in_reach
+from dlqadmin.deadletters.search.filters import Filters, within_reach
 from dlqadmin.deadletters.search.name_lookup import all_origin_topics
 from dlqadmin.deadletters.search.time_limits import TimeBudget
 from dlqadmin.teams.patterns import owns
