@@ -24,7 +24,8 @@ from dlqadmin.deadletters.models import (
     TextBatch,
 )
 from dlqadmin.deadletters.replay_marks import MARK, WORK
-from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.filter_queries import apply
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.erasures.models import Erasure
 from dlqadmin.exports import file_expiry
 from dlqadmin.exports.models import Export, ExportState

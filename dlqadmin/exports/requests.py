@@ -11,7 +11,8 @@ from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.counters import cells
-from dlqadmin.deadletters.search.filters import Filters, apply, freeze_groups, narrowed, parse_filters
+from dlqadmin.deadletters.search.filter_queries import apply, freeze_groups
+from dlqadmin.deadletters.search.filters import Filters, narrowed, parse_filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.exports.formats import FORMATS, FileFormat
 from dlqadmin.rest.documents import Form

@@ -18,7 +18,8 @@ from dlqadmin.deadletters.replay_marks import STATE
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
 from dlqadmin.deadletters.search.candidates import MAX_VALUE_BYTES
 from dlqadmin.deadletters.search.fields import EXPORTED, FieldHome
-from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.filter_queries import apply
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.time_limits import bounded
 from engine.dialects.stack_traces import join
 

@@ -16,7 +16,8 @@ from dlqadmin.deadletters.groups import common_values, details, summaries
 from dlqadmin.deadletters.groups.safe_titles import title_for_reader
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
-from dlqadmin.deadletters.search.filters import Filters, in_reach
+from dlqadmin.deadletters.search.filter_queries import in_reach
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.histogram import histogram
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.masking.rules import rules_for

@@ -5,7 +5,7 @@ One statement reads a few rows of each fingerprint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.models.reach import split_fingerprints
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 
 MOST = 1000  # dead letters of one fingerprint
@@ -29,13 +30,14 @@ class NewestCounts(msgspec.Struct, frozen=True):
     complete: bool
 
 
+Narrowing = Callable[[QuerySet[DeadLetter]], QuerySet[DeadLetter]]
 NOTHING = NewestCounts(0, 0, complete=True)
 
 
-def newest(group_by_fingerprint: Mapping[int, int], rows: QuerySet[DeadLetter]) -> dict[int, NewestCounts]:
-    """Return the counts of each group among the newest `rows` of each of its fingerprints.
+def newest(group_by_fingerprint: Mapping[int, int], narrow: Narrowing) -> dict[int, NewestCounts]:
+    """Return the counts of each group among the newest dead letters of each of its fingerprints.
 
-    Counts are lower bounds after a time-out, or if there are more rows
+    `narrow` filters the dead letters. Counts are lower bounds after a time-out, or if there are more rows
     than the limits allow.
     """
     groups = set(group_by_fingerprint.values())
@@ -44,7 +46,7 @@ def newest(group_by_fingerprint: Mapping[int, int], rows: QuerySet[DeadLetter]) 
     most = min(MOST, MOST_OF_ALL // max(1, len(counted)))
     try:
         with bounded():
-            found = _read({fingerprint: group_by_fingerprint[fingerprint] for fingerprint in counted}, rows, most)
+            found = _read({fingerprint: group_by_fingerprint[fingerprint] for fingerprint in counted}, narrow, most)
     except QueryTimedOut:
         return dict.fromkeys(groups, NewestCounts(0, 0, complete=False))
     read = {
@@ -54,24 +56,33 @@ def newest(group_by_fingerprint: Mapping[int, int], rows: QuerySet[DeadLetter]) 
     return {group: read.get(group, NewestCounts(0, 0, complete=group not in uncounted)) for group in groups}
 
 
-def _read(
-    group_by_fingerprint: Mapping[int, int], rows: QuerySet[DeadLetter], most: int
-) -> list[tuple[int, int, int, int]]:
+def _read(group_by_fingerprint: Mapping[int, int], narrow: Narrowing, most: int) -> list[tuple[int, int, int, int]]:
     """Return (group, dead letters, distinct keys, most of one fingerprint) of groups with rows."""
     if not group_by_fingerprint:
         return []
-    # One LIMIT for each fingerprint ends each index scan early; GROUP BY over all rows would read them all.
-    one = rows.filter(fingerprint_id=ANY).order_by("-failed_at", "-id").values_list("key_hash")[: most + 1]
-    sql, parameters = one.query.sql_with_params()
-    part = f"SELECT %s AS home, key_hash, ROW_NUMBER() OVER () AS place FROM ({sql}) AS newest"  # noqa: S608, the ORM's
+    split = split_fingerprints(group_by_fingerprint)
+    # The index of fingerprints answers alone if no condition on topics is needed.
+    whole = _part(narrow(DeadLetter._base_manager.all()), most)
+    in_reach = _part(narrow(DeadLetter.objects.all()), most) if split else whole
+    parts: list[str] = []
     arguments: list[Any] = []
     for fingerprint, group in group_by_fingerprint.items():
+        part, parameters = in_reach if fingerprint in split else whole
+        parts.append(part)
         arguments += [group, *(fingerprint if value == ANY else value for value in parameters)]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT home, COUNT(*), COUNT(DISTINCT key_hash), MAX(place) FROM ("  # noqa: S608, joined from the above
-            + " UNION ALL ".join([part] * len(group_by_fingerprint))
+            + " UNION ALL ".join(parts)
             + ") AS found GROUP BY home",
             arguments,
         )
         return [(int(home), count, keys, longest) for home, count, keys, longest in cursor.fetchall()]
+
+
+def _part(rows: QuerySet[DeadLetter], most: int) -> tuple[str, Sequence[Any]]:
+    """Return the statement about one fingerprint, and its parameters after the group."""
+    # One LIMIT for each fingerprint ends each index scan early; GROUP BY over all rows would read them all.
+    one = rows.filter(fingerprint_id=ANY).order_by("-failed_at", "-id").values_list("key_hash")[: most + 1]
+    sql, parameters = one.query.sql_with_params()
+    return f"SELECT %s AS home, key_hash, ROW_NUMBER() OVER () AS place FROM ({sql}) AS newest", parameters  # noqa: S608, the ORM's

@@ -14,7 +14,7 @@ from dlqadmin.deadletters.group_states import HOUR, TABS, GroupState, state
 from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, SparklineDocument, TabCounts
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
-from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.models import CountDay, CountHour, Fingerprint, Group
 from dlqadmin.deadletters.models.reach import split_groups
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search import work_counts
@@ -22,7 +22,8 @@ from dlqadmin.deadletters.search.candidates import tally
 from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.deadletters.search.fields import COUNTED
-from dlqadmin.deadletters.search.filters import Filters, in_reach
+from dlqadmin.deadletters.search.filter_queries import FINGERPRINT, apply, freeze_groups, without_reach
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.deadletters.search.queries import WINDOW
 from dlqadmin.deadletters.search.time_limits import TimeBudget
@@ -170,14 +171,15 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     """
     ids = [row.group.pk for row in rows]
     arrow = dict(Fingerprint.objects.filter(group_id__in=ids).values_list("pk", "group_id"))
-    by_group = msgspec.structs.replace(filters, include={**filters.include, "group": tuple(map(str, ids))})
+    by_group = msgspec.structs.replace(filters, include={**filters.include, FINGERPRINT: tuple(map(str, arrow))})
     day = _events(msgspec.structs.replace(by_group, start=now - 23 * HOUR, end=now), arrow)
-    places = in_reach(
+    places = without_reach(
         msgspec.structs.replace(
             filters, include=_coordinate_filters(filters.include), exclude=_coordinate_filters(filters.exclude)
         )
     )
-    seen, present = newest(arrow, places), newest(arrow, DeadLetter.objects.filter(failed_at__gte=now - NOW))
+    seen = newest(arrow, lambda rows: apply(places, rows))
+    present = newest(arrow, lambda rows: rows.filter(failed_at__gte=now - NOW))
     lines, fingerprints = _sparklines(by_group, ids, arrow), Counter(arrow.values())
     work = work_of(ids)
     return [
@@ -221,7 +223,8 @@ def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:
 
     The counts are zero if it has no events in the range.
     """
-    own = Filters(filters.start, filters.end, {"group": (str(group.pk),)})
+    # Frozen: each of the many counts would look up the group's fingerprints again.
+    own = freeze_groups(Filters(filters.start, filters.end, {"group": (str(group.pk),)}))
     rows = summaries(own, now)
     if not rows:
         fingerprint = group.fingerprints.order_by("pk").first()

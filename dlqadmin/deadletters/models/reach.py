@@ -66,6 +66,22 @@ def split_groups(groups: Iterable[int]) -> set[int]:
     return set(theirs.values_list("fingerprint__group", flat=True).distinct())
 
 
+def split_fingerprints(fingerprints: Iterable[int]) -> set[int]:
+    """Return those of these fingerprints that have dead letters out of reach."""
+    if not current_reach().is_limited:
+        return set()
+    theirs = _every("FingerprintSource").filter(fingerprint__in=list(fingerprints)).exclude(of_source())
+    return set(theirs.values_list("fingerprint_id", flat=True).distinct())
+
+
+def has_whole_origins(names: Iterable[str]) -> bool:
+    """Return whether no dead letter of these origin topics is out of a limited reach. False for an unknown name."""
+    wanted = set(names)
+    rows = _every("OriginSource").filter(origin_topic__in=wanted)
+    known = set(rows.values_list("origin_topic", flat=True))
+    return wanted <= known and not rows.exclude(of_source()).exists()
+
+
 def regroupings_in_reach() -> QuerySet[Any]:
     """Return the ids of merges and splits that moved fingerprints in reach."""
     moves = _every("RegroupingMove").filter(fingerprint_id__in=fingerprints_in_reach())

@@ -19,7 +19,8 @@ from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
 from dlqadmin.deadletters.search.documents import MatchTotal
-from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, branches, in_reach
+from dlqadmin.deadletters.search.filter_queries import SortedBranch, branches, by_topic, in_reach
+from dlqadmin.deadletters.search.filters import PROBED, Filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 
 CHUNK, BYTES_CHUNK = 500, 50
@@ -72,20 +73,13 @@ def tally(filters: Filters, columns: Sequence[str], most: int, budget: TimeBudge
 
     If one index finds the rows, the database counts them.
     """
-    parts = [] if filters.probed or filters.worded else branches(filters)
-    if len(parts) != 1:
+    ways = [] if filters.probed or filters.worded else _one_index(filters)
+    if not ways:
         found = newest(filters, columns, most, budget=budget)
         return ValueCounts(Counter(row[2:] for row in found.rows), found.complete, found.partial)
     try:
-        sql, parameters = _ordered(parts[0], columns).values_list(*columns)[:most].query.sql_with_params()
-    except EmptyResultSet:  # no fingerprint matches
-        return ValueCounts({}, complete=True, partial=False)
-    names = ", ".join(connection.ops.quote_name(name) for name in columns)
-    grouped = f"SELECT {names}, COUNT(*) FROM ({sql}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
-    try:
-        with bounded(budget.left), connection.cursor() as cursor:
-            cursor.execute(grouped, parameters)
-            counts = {row[:-1]: row[-1] for row in cursor.fetchall()}
+        with bounded(budget.left):
+            counts = _counted(ways, columns, most)
     except QueryTimedOut:
         return ValueCounts({}, complete=False, partial=True)
     return ValueCounts(counts, complete=sum(counts.values()) < most, partial=False)
@@ -98,13 +92,13 @@ def count_some(filters: Filters, most: int, at_least: int) -> MatchTotal:
     rows through a cursor makes PostgreSQL walk along an index.
     """
     is_read = filters.probed or filters.worded or bool(filters.names & {replay_marks.MARK, replay_marks.WORK})
-    parts = [] if is_read else branches(filters)
-    if len(parts) != 1:
+    ways = [] if is_read else _one_index(filters)
+    if not ways:
         found = newest(filters, (), most + 1)
         return MatchTotal(min(len(found.rows), most), exact=found.complete)
     try:
         with bounded():
-            number = _ordered(parts[0], ())[: most + 1].count()  # in order: reads few rows more
+            number = sum(_counted(ways, (), most + 1).values())
     except QueryTimedOut:
         return MatchTotal(at_least, exact=False)
     return MatchTotal(min(number, most), exact=number <= most)
@@ -113,6 +107,30 @@ def count_some(filters: Filters, most: int, at_least: int) -> MatchTotal:
 def nearest_newer(filters: Filters, place: Place, budget: TimeBudget) -> MatchingRows:
     """Return the oldest matching row that is newer than the place."""
     return _find(filters, (), 1, place, budget, newest_first=False)
+
+
+def _one_index(filters: Filters) -> list[SortedBranch]:
+    """Return the queries that find the rows of `branches` if these are one query, else none.
+
+    There are several only for several topics, whose rows are merged.
+    """
+    found = [branches(part) for part in by_topic(filters)]
+    return [way for (way,) in found] if all(len(ways) == 1 for ways in found) else []
+
+
+def _counted(ways: Sequence[SortedBranch], columns: Sequence[str], most: int) -> dict[tuple[Any, ...], int]:
+    """Count combinations of these columns among the newest rows of `_one_index`."""
+    names = ", ".join(map(connection.ops.quote_name, columns))
+    try:
+        # In order: the database stops after a few rows more than it counts.
+        rows, parameters = _merged(ways, columns, most).query.sql_with_params()
+    except EmptyResultSet:  # no fingerprint matches
+        return {}
+    grouped = f"SELECT {names}, COUNT(*) FROM ({rows}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
+    total = f"SELECT COUNT(*) FROM ({rows}) AS newest"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(grouped if names else total, parameters)
+        return {row[:-1]: row[-1] for row in cursor.fetchall()}
 
 
 def _find(
@@ -129,18 +147,42 @@ def _find(
     Text may become searchable meanwhile, so the queue is checked before and after.
     """
     begin, blind = behind or (filters.end, 0), filters.worded and has_backlog()
-    ways = branches(filters.unprobed())
     if filters.probed:
         # Reading bytes needs one ordered list of candidates, so several branches become one query.
+        ways = branches(filters.unprobed())
         way = ways[0] if len(ways) == 1 else SortedBranch(in_reach(filters.unprobed()))
         rows = _ordered(way, columns, behind, newest_first=newest_first)
         found = _probe(filters, rows, columns, most, begin, budget)
     else:
-        lists = [_ordered(way, columns, behind, newest_first=newest_first) for way in ways]
-        named = [rows.values_list(way.time, way.pk, *columns) for way, rows in zip(ways, lists, strict=True)]
-        parts = [_read(rows, most, begin, budget) for rows in named]
+        lists = [
+            _merged(alternative, columns, most, behind, newest_first=newest_first)
+            for alternative in zip(*map(branches, by_topic(filters)), strict=True)
+        ]
+        parts = [_read(rows, most, begin, budget) for rows in lists]
         found = parts[0] if len(parts) == 1 else _merge(parts, most, newest_first=newest_first)
     return msgspec.structs.replace(found, blind=found.blind or blind or (filters.worded and has_backlog()))
+
+
+def _merged(
+    ways: Sequence[SortedBranch],
+    columns: Sequence[str],
+    most: int,
+    beyond: Place | None = None,
+    *,
+    newest_first: bool = True,
+) -> QuerySet[DeadLetter, Any]:
+    """Return the first rows beyond the place, in order: time, id and these columns.
+
+    Several `ways` are those of several topics: PostgreSQL merges their scans, and ends each where the rows are enough.
+    """
+    lists = [
+        _ordered(way, columns, beyond, newest_first=newest_first).values_list(way.time, way.pk, *columns)[:most]
+        for way in ways
+    ]
+    if len(lists) == 1:
+        return lists[0]
+    merged = lists[0].union(*lists[1:], all=True)
+    return merged.order_by(*(("-failed_at", "-id") if newest_first else ("failed_at", "id")))[:most]
 
 
 def _ordered(
@@ -163,7 +205,7 @@ def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: Time
     read: list[tuple[Any, ...]] = []
     try:
         with bounded(budget.left) as bound:
-            for row in rows[:most].iterator(chunk_size=CHUNK):
+            for row in rows.iterator(chunk_size=CHUNK):
                 read.append(row)
                 if len(read) % CHUNK == 0:
                     bound.check()

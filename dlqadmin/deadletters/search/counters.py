@@ -15,7 +15,8 @@ from django.utils import timezone
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountDay, CountHour
 from dlqadmin.deadletters.search.fields import FILTER_FIELDS, FieldHome
-from dlqadmin.deadletters.search.filters import Filters, apply_choices, fingerprint_ids, in_reach
+from dlqadmin.deadletters.search.filter_queries import apply_choices, fingerprint_ids, in_reach, with_fingerprints
+from dlqadmin.deadletters.search.filters import Filters
 
 HOUR = timedelta(hours=1)
 HOURLY_UP_TO = timedelta(hours=48)
@@ -40,6 +41,7 @@ def cells(filters: Filters) -> Counter[CounterCell]:
     The filters must be `counted`.
     """
     total: Counter[CounterCell] = Counter()
+    filters = with_fingerprints(filters)
     for start, end in _edges(filters):
         total += _part(filters, start, end)
     for table, unit, first, last in _spans(filters):
@@ -49,6 +51,7 @@ def cells(filters: Filters) -> Counter[CounterCell]:
 
 def count(filters: Filters) -> int:
     """Count matching dead letters. The filters must be `counted`."""
+    filters = with_fingerprints(filters)
     whole = sum(
         _between(filters, table, unit, first, last).aggregate(n=Sum("n"))["n"] or 0
         for table, unit, first, last in _spans(filters)

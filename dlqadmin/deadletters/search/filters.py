@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import NamedTuple, TypeVar
 
 import msgspec
-from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 from rest_framework.exceptions import PermissionDenied
 
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER
-from dlqadmin.deadletters.index import words as texts
-from dlqadmin.deadletters.models import DeadLetter, Fingerprint, IndexPosition
-from dlqadmin.deadletters.models.reach import NamesInReach, names_in_reach
+from dlqadmin.deadletters.models.reach import (
+    NamesInReach,
+    names_in_reach,
+)
 from dlqadmin.deadletters.payloads import PayloadReader
-from dlqadmin.deadletters.replay_marks import MARK, WORK, states
-from dlqadmin.deadletters.search.computed_conditions import fingerprints_with, has_key
 from dlqadmin.deadletters.search.fields import (
     COUNTED,
     FILTER_FIELDS,
     ColumnType,
     DeadLetterField,
-    FieldHome,
     FieldKind,
 )
 from dlqadmin.deadletters.search.filter_groups import (
     WORDS,
     FilterChoice,
     FilterGroup,
-    Values,
     dimensions,
-    mapped,
 )
 from dlqadmin.deadletters.search.masked_rows import masked_names
 from dlqadmin.deadletters.search.member_paths import is_path
@@ -44,7 +36,7 @@ from dlqadmin.deadletters.search.name_lookup import names_beginning
 from dlqadmin.deadletters.search.number_ranges import read_numbers
 from dlqadmin.deadletters.search.query_compiler import MAX_LENGTH, MAX_VALUES, CompiledQuery, compile_query
 from dlqadmin.deadletters.search.query_parser import parse
-from dlqadmin.deadletters.search.query_values import ClauseValue, read_value, write_value
+from dlqadmin.deadletters.search.query_values import ClauseValue, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 from dlqadmin.teams.reach import current_reach, reaching, shared_reach
@@ -55,12 +47,7 @@ OF_CONTENT = frozenset((*(name for name, field in FILTER_FIELDS.items() if field
 ADDRESS = frozenset(
     (*FILTER_FIELDS, *(f"not_{name}" for name in FILTER_FIELDS), "q", "from", "to", "cursor", "limit", "sort")
 )
-FINGERPRINT = "fingerprint"  # the filter by which `freeze_groups` replaces groups; no URL contains it
-MAX_BRANCHES = 6  # queries for the alternatives of one choice
 PROBED = 10_000  # the most records whose bytes one response reads
-
-
-Row = TypeVar("Row", bound=Model)
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -245,213 +232,11 @@ def check_query(text: str) -> None:
     _compile(text)
 
 
-class SortedBranch(NamedTuple):
-    """A query, and the columns of time and id by which its index is sorted."""
-
-    rows: QuerySet[DeadLetter]
-    time: str = "failed_at"
-    pk: str = "id"
-
-
-def apply(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
-    """Return the matching dead letters. Raises ParameterError if the records' bytes must be read."""
-    narrowed = _filtered_rows(filters, _in_time_range(filters, rows))
-    if words := filters.include.get(WORDS):
-        narrowed = narrowed.filter(_words_condition(words))
-    return narrowed
-
-
-def in_reach(filters: Filters) -> QuerySet[DeadLetter]:
-    """Return the matching dead letters that the request may reach. Raises ParameterError as `apply` does."""
-    return apply(without_reach(filters), DeadLetter.objects.all())
-
-
-def branches(filters: Filters) -> list[SortedBranch]:
-    """Return queries that together find the rows of `apply`, each with an index of its own.
-
-    Databases do not use several sorted indexes for one OR condition.
-    """
-    if parts := _parts(filters):
-        return [branch for part in parts for branch in branches(part)]
-    every = DeadLetter.objects.all()
-    filters = without_reach(filters)
-    words = filters.include.get(WORDS)
-    wanted = None if words else states(filters.include, filters.exclude)
-    if wanted is None:
-        narrowed = _filtered_rows(filters, _in_time_range(filters, every))
-        return (
-            [SortedBranch(narrowed.filter(way)) for way in _word_alternatives(words)]
-            if words
-            else [SortedBranch(narrowed)]
-        )
-    # Marks have few states and are sorted by time in their own narrow table, so each state is one index scan.
-    narrowed = _filtered_rows(filters.without(MARK).without(WORK), _in_time_range(filters, every, "mark__failed_at"))
-    return [
-        SortedBranch(narrowed.filter(mark__state=state), "mark__failed_at", "mark__dead_letter_id") for state in wanted
-    ]
-
-
-def without_reach(filters: Filters) -> Filters:
-    """Return the filters without the topics in reach, to which the manager limits the rows already.
-
-    PostgreSQL takes a condition that stands there twice for two, and expects too few rows.
-    """
-    reached = within_reach(Filters(filters.start, filters.end)).include.get("topic")
-    if reached is None or filters.include.get("topic") != reached:
-        return filters
-    rest = {name: values for name, values in filters.include.items() if name != "topic"}
-    return msgspec.structs.replace(filters, include=rest)
-
-
-def _parts(filters: Filters) -> list[Filters]:
-    """Return filters that together match the same rows, one for each alternative of the only choice; or none.
-
-    Each alternative can then use an index of its own.
-    """
-    if len(filters.choices) != 1 or filters.choices[0].negated:
-        return []
-    groups = filters.choices[0].alternatives
-    fixed = {*filters.include, *filters.exclude}
-    if len(groups) > MAX_BRANCHES or any(fixed & {*group.include, *group.exclude} for group in groups):
-        return []
-    return [
-        Filters(
-            filters.start,
-            filters.end,
-            filters.include | group.include,
-            filters.exclude | group.exclude,
-            group.choices,
-        )
-        for group in groups
-    ]
-
-
-def _in_time_range(filters: Filters, rows: QuerySet[DeadLetter], time: str = "failed_at") -> QuerySet[DeadLetter]:
-    return rows.filter(**{f"{time}__gte": filters.start, f"{time}__lt": filters.end})
-
-
-def _filtered_rows(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
-    """Apply all filters except time and included words."""
-    if filters.probed:
-        raise ParameterError("q", "`value.` and `header.` can't be used here")
-    # Ids and not a join: the condition can then use the index that begins with the fingerprint.
-    wanted = fingerprint_ids(filters)
-    if wanted is not None:
-        rows = rows.filter(fingerprint_id__in=wanted)
-    for name, values in filters.include.items():
-        if (condition := _condition(name, values)) is not None:
-            rows = rows.filter(condition)
-    if {"topic", "offset"} <= filters.include.keys():  # the index of coordinates starts with the cluster
-        rows = rows.filter(cluster__in=set(IndexPosition.objects.values_list("cluster", flat=True)))
-    for name, values in filters.exclude.items():
-        if (condition := _condition(name, values)) is not None:
-            rows = rows.exclude(condition)
-    for word in filters.exclude.get(WORDS, ()):
-        rows = rows.exclude(_words_condition([word]))
-    return apply_choices(filters.choices, rows)
-
-
-def apply_choices(choices: Sequence[FilterChoice], rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Apply choices to dead letters or, if all their dimensions are `COUNTED`, to counters."""
-    for choice in choices:
-        rows = rows.filter(_choice_condition(choice))
-    return rows
-
-
-def _choice_condition(choice: FilterChoice) -> Q:
-    found = functools.reduce(operator.or_, (_group_condition(group) for group in choice.alternatives))
-    return ~found if choice.negated else found
-
-
-def _group_condition(group: FilterGroup) -> Q:
-    conditions = [_value_condition(name, values) for name, values in group.include.items()]
-    for name, values in group.exclude.items():
-        # Any excluded word excludes, while all included words must occur.
-        parts = [(value,) for value in values] if name == WORDS else [values]
-        conditions += [~_value_condition(name, part) for part in parts]
-    conditions += [_choice_condition(choice) for choice in group.choices]
-    return functools.reduce(operator.and_, conditions)
-
-
-def _value_condition(name: str, values: Sequence[str]) -> Q:
-    if name == WORDS:
-        return _words_condition(values)
-    if (condition := _fingerprint_condition(name, values)) is not None:
-        found = Fingerprint.objects.filter(condition).order_by("pk").values_list("pk", flat=True)
-        return Q(fingerprint_id__in=list(found))
-    condition = _condition(name, values)
-    assert condition is not None  # the compiler refuses paths within choices
-    return condition
-
-
-def fingerprint_ids(filters: Filters) -> list[int] | None:
-    """Return the fingerprints that match stage, exception and group; None without such filters."""
-    conditions = [(name, values, True) for name, values in filters.include.items()]
-    conditions += [(name, values, False) for name, values in filters.exclude.items()]
-    rows, narrowed = Fingerprint.objects.all(), False
-    for name, values, keep in conditions:
-        condition = _fingerprint_condition(name, values)
-        if condition is not None:
-            rows = rows.filter(condition) if keep else rows.exclude(condition)
-            narrowed = True
-    return list(rows.order_by("pk").values_list("pk", flat=True)) if narrowed else None
-
-
-def freeze_groups(filters: Filters) -> Filters:
-    """Return the filters with groups replaced by their present fingerprints.
-
-    Later merges and splits then do not change the selection.
-    """
-    return msgspec.structs.replace(
-        filters,
-        include=_freeze_side(filters.include),
-        exclude=_freeze_side(filters.exclude),
-        choices=mapped(filters.choices, _freeze_side),
-    )
-
-
-def _freeze_side(side: Values) -> Values:
-    return {
-        (FINGERPRINT if name == "group" else name): _current_fingerprints(name, values) for name, values in side.items()
-    }
-
-
-def _current_fingerprints(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
-    if name != "group" or (condition := _fingerprint_condition(name, values)) is None:
-        return values
-    return tuple(str(pk) for pk in Fingerprint.objects.filter(condition).order_by("pk").values_list("pk", flat=True))
-
-
-def _fingerprint_condition(name: str, values: Sequence[str]) -> Q | None:
-    """Return the condition on fingerprints; None if the filter looks at something else."""
-    if name == FINGERPRINT:
-        return Q(pk__in=[int(value) for value in values])
-    field = FILTER_FIELDS.get(name)
-    return field.matches(values) if field is not None and field.home is FieldHome.FINGERPRINT else None
-
-
-def _condition(name: str, values: Sequence[str]) -> Q | None:
-    """Return the condition on dead letters; None if the filter looks at something else."""
-    field = FILTER_FIELDS.get(name)
-    return None if field is None or field.home is FieldHome.FINGERPRINT else field.matches(values)
-
-
 def _refusal(name: str) -> str:
     """Return the message about a filter that needs permission to read content."""
     what = "A search for text" if name in ("text", WORDS) else f"The filter `{name}`"
     others = f"{', '.join(COUNTED[:-1])} or {COUNTED[-1]}"
     return f"{what} reads the content of records. {NEEDS_PAYLOAD_READER} Search by {others} instead."
-
-
-def _words_condition(words: Sequence[str]) -> Q:
-    return functools.reduce(operator.or_, _word_alternatives(words))
-
-
-def _word_alternatives(words: Sequence[str]) -> list[Q]:
-    """Return alternatives: all words in the text, all in the group's message, or a word as key."""
-    plain = [read_value(word).text for word in words]
-    ways = [texts.contains_words(words), Q(fingerprint_id__in=fingerprints_with(plain))]
-    return [*ways, has_key(plain)] if len(plain) == 1 else ways
 
 
 def _checked_values(parameter: str, field: DeadLetterField, values: list[str]) -> list[str]:

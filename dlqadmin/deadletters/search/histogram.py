@@ -16,7 +16,8 @@ from dlqadmin.deadletters.models import Fingerprint
 from dlqadmin.deadletters.search.candidates import newest
 from dlqadmin.deadletters.search.counters import hourly
 from dlqadmin.deadletters.search.documents import HistogramSeries
-from dlqadmin.deadletters.search.filters import Filters, in_reach
+from dlqadmin.deadletters.search.filter_queries import in_reach
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.queries import WINDOW, fingerprints, total
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 

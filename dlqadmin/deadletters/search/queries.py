@@ -17,7 +17,8 @@ from dlqadmin.deadletters.search.candidates import Place, count_some, nearest_ne
 from dlqadmin.deadletters.search.counters import CounterCell, cells, count
 from dlqadmin.deadletters.search.documents import FacetValue, MatchTotal, NeighbourIds
 from dlqadmin.deadletters.search.fields import COUNTED, FACETS, FILTER_FIELDS, FieldHome, FieldKind
-from dlqadmin.deadletters.search.filters import Filters, without_reach
+from dlqadmin.deadletters.search.filter_queries import without_reach
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.problems import ParameterError

@@ -24,15 +24,8 @@ from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.replay_marks import MARK, WORK
 from dlqadmin.deadletters.search.candidates import newest
 from dlqadmin.deadletters.search.filter_groups import FilterChoice, described
-from dlqadmin.deadletters.search.filters import (
-    PROBED,
-    Filters,
-    apply,
-    check_address,
-    content_names,
-    freeze_groups,
-    parse_filters,
-)
+from dlqadmin.deadletters.search.filter_queries import apply, freeze_groups
+from dlqadmin.deadletters.search.filters import PROBED, Filters, check_address, content_names, parse_filters
 from dlqadmin.replays.models import Replay, Selection, SelectionSource
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError

@@ -8,7 +8,8 @@ from django.http import QueryDict
 from dlqadmin.alerts.rule_filters import KnownFingerprint, SourceCell, compile_filter, matches
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import reader_of
-from dlqadmin.deadletters.search.filters import apply, parse_filters
+from dlqadmin.deadletters.search.filter_queries import apply
+from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, NST, index, letter
 

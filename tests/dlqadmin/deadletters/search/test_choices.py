@@ -17,7 +17,8 @@ from dlqadmin.deadletters.models import DeadLetter, Group, ReplayMark
 from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search import counters
 from dlqadmin.deadletters.search.candidates import newest
-from dlqadmin.deadletters.search.filters import apply, freeze_groups, parse_filters
+from dlqadmin.deadletters.search.filter_queries import apply, freeze_groups
+from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.teams.reach import EVERYTHING
 from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, HOUR_MS, NOW_MS, NST, index, letter, plain
 

@@ -11,7 +11,8 @@ from hypothesis.extra.django import TestCase
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search.counters import CounterCell, cells, columns, count
-from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.filter_queries import apply
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from tests.dlqadmin.deadletters.letters import GAP, NOW, NOW_MS, NST, index, letter
 
