@@ -64,7 +64,8 @@ def replay(rule: CompiledRule, history: AlertHistory) -> list[PastFiring]:
         for subject in changes.ended:
             del active[subject]
         for match in changes.opened:
-            made = PastFiring(match.condition, match.event, at, match)
+            # The last step ends after the present.
+            made = PastFiring(match.condition, match.event, min(at, history.end), match)
             active[match.subject] = made
             if match.kind == "group":
                 told.add(match.key)

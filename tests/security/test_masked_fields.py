@@ -117,6 +117,14 @@ def test_no_title_that_the_program_made_shows_a_masked_field(titled: Ids) -> Non
     assert shown == set()
 
 
+def test_a_group_without_its_title_is_named_by_exception_and_number(titled: Ids) -> None:
+    by_path()
+    groups = signed_in(User.objects.get(username="root")).get(f"/api/v1/groups?{WEEK}").json()["results"]
+    named = [f"{row['exception_class'].rpartition('.')[2]} (group {row['id']})" for row in groups]
+    assert named
+    assert [row["title"] for row in groups] == named
+
+
 @pytest.mark.slow
 def test_no_write_answers_with_such_a_title(titled: Ids) -> None:
     by_path()

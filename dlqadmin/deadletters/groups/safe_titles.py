@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlqadmin.deadletters.index.group_titles import short
-from dlqadmin.deadletters.models import Fingerprint
+from dlqadmin.deadletters.models import Fingerprint, Group
 from dlqadmin.deadletters.payloads import quoting_text
 
 
@@ -13,6 +13,13 @@ def title_for_reader(group: int, title: str) -> str:
     A title may quote any record of the group.
     """
     return title if quoting_text(title) == title else f"Group {group}"
+
+
+def listed_title(group: Group, exception_class: str) -> str:
+    """Return the title of a group in a list: its exception and number for people with masked fields."""
+    if quoting_text(group.title) == group.title:
+        return group.title
+    return f"{short(exception_class)} (group {group.pk})"
 
 
 def safe_title(group: int) -> str:

@@ -13,6 +13,7 @@ from django.db.models import Max, Min
 from dlqadmin.deadletters.group_states import HOUR, TABS, GroupState, state
 from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, SparklineDocument, TabCounts
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
+from dlqadmin.deadletters.groups.safe_titles import listed_title
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountDay, CountHour, Fingerprint, Group
 from dlqadmin.deadletters.models.reach import split_groups
@@ -185,7 +186,7 @@ def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> 
     return [
         GroupDocument(
             id=row.group.pk,
-            title=quoting_text(row.group.title),
+            title=listed_title(row.group, row.exception_class),
             exception_class=row.exception_class,
             stage=row.stage,
             message=quoting_text(row.message),

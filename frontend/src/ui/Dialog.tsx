@@ -2,6 +2,7 @@ import { Modal, Textarea } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { Button } from "./controls";
 import styles from "./controls.module.css";
+import { useFocusReturn } from "./useFocusReturn";
 
 interface ConfirmDialogProps {
   open: boolean;
@@ -92,8 +93,9 @@ interface DialogProps {
   onClosed?: () => void;
 }
 
-/** A modal dialog. */
+/** A modal dialog. The focus goes back to the element that opened it. */
 export function Dialog({ open, title, children, persistent = false, onClose, onClosed }: DialogProps) {
+  useFocusReturn(open);
   return (
     <Modal
       opened={open}
@@ -102,6 +104,7 @@ export function Dialog({ open, title, children, persistent = false, onClose, onC
       centered
       closeOnClickOutside={!persistent}
       closeOnEscape={!persistent}
+      returnFocus={false}
       closeButtonProps={{ "aria-label": "Close" }}
       transitionProps={{ duration: 0 }}
       classNames={{ content: styles.dialog!, title: styles.dialogTitle!, header: styles.dialogHead! }}

@@ -1,5 +1,5 @@
 import { Button as MantineButton, Menu } from "@mantine/core";
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 import styles from "./controls.module.css";
 import { join } from "./Panel";
 
@@ -13,6 +13,7 @@ export function MenuButton({
   small?: boolean;
   items: { label: ReactNode; href?: string; onClick?: () => void }[];
 }) {
+  const target = useRef<HTMLButtonElement>(null);
   return (
     <Menu
       position="bottom-end"
@@ -21,12 +22,18 @@ export function MenuButton({
       classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
     >
       <Menu.Target>
-        <MantineButton className={join(styles.button, small && styles.small)}>{label}</MantineButton>
+        <MantineButton ref={target} className={join(styles.button, small && styles.small)}>
+          {label}
+        </MantineButton>
       </Menu.Target>
       <Menu.Dropdown>
         {items.map((item, index) =>
           item.href === undefined ? (
-            <Menu.Item key={index} onClick={item.onClick}>
+            <Menu.Item
+              key={index}
+              // The item goes with its menu. A dialog that it opens must find a lasting element to return the focus to.
+              onClick={() => (target.current?.focus(), item.onClick?.())}
+            >
               {item.label}
             </Menu.Item>
           ) : (

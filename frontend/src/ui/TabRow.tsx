@@ -1,5 +1,5 @@
 import { Tabs } from "@mantine/core";
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import styles from "./controls.module.css";
 
 export interface TabItem {
@@ -22,9 +22,14 @@ export function TabRow({
   children?: ReactNode;
   inset?: boolean;
 }) {
+  const list = useRef<HTMLDivElement>(null);
+  // On a narrow screen the active tab may be beyond the edge of its row.
+  useEffect(() => {
+    list.current?.querySelector("[data-active]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  }, [value]);
   return (
     <Tabs value={value} onChange={(next) => next && onChange(next)} unstyled={false} variant="default">
-      <Tabs.List className={styles.tabs} style={inset ? { padding: "2px 16px 0" } : undefined}>
+      <Tabs.List ref={list} className={styles.tabs} style={inset ? { padding: "2px 16px 0" } : undefined}>
         {items.map((item) => (
           <Tabs.Tab key={item.value} value={item.value} className={styles.tab}>
             {item.label}

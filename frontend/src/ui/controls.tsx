@@ -78,9 +78,10 @@ export function Button({
   return (
     <MantineButton
       className={className}
-      onClick={onClick}
+      // A disabled button would lose the focus while it is busy.
+      onClick={busy ? (event: MouseEvent) => event.preventDefault() : onClick}
       type={type}
-      disabled={busy === true}
+      {...(busy && { "data-disabled": true, "aria-disabled": true })}
       aria-busy={busy}
       title={title}
     >

@@ -64,6 +64,12 @@ def test_a_preview_finds_what_evaluation_told(seed: int, match_all: bool) -> Non
     assert not found.is_partial
 
 
+def test_a_preview_fires_nothing_in_the_future() -> None:
+    index([letter(0, at_ms=NOW_MS - 1000)])
+    found = preview(rule({"kind": "records", "more_than": 0, "within_s": 300}), NOW)
+    assert [row.started_at for row in found.firings] == [NOW]
+
+
 def test_a_long_window_is_counted_by_hours() -> None:
     index([letter(n, at_ms=NOW_MS - 30 * HOUR_MS) for n in range(5)])
     found = preview(rule({"kind": "records", "more_than": 2, "within_s": 86_400}), NOW)

@@ -19,7 +19,7 @@ import { useTitle } from "../../ui/useTitle";
 import styles from "./Alerts.module.css";
 import { DeliveryTable } from "./MessagesSent";
 import { MuteRuleDialog, UntilDialog } from "./MuteRuleDialog";
-import { factRows, stateWords, subjectLink } from "./ruleWords";
+import { factRows, firedText, stateWords, subjectLink } from "./ruleWords";
 
 /** The page to which the link of a message leads: an alert, and who was told. Only its buttons change something. */
 export function AlertDetail() {
@@ -116,7 +116,6 @@ function AlertFacts({ alert }: { alert: Alert }) {
   const { zone } = useZone();
   const rule = useAlertRules().data?.results.find(({ id }) => id === alert.rule);
   const kinds = useAlertTemplates().data?.kinds;
-  const kind = kinds?.find((one) => one.kind === alert.condition);
   const optional = (label: string, at: string | null): [string, string][] => (at ? [[label, dateTime(at, zone)]] : []);
   return (
     <Panel label="Alert" title="Alert">
@@ -133,7 +132,7 @@ function AlertFacts({ alert }: { alert: Alert }) {
                 </Link>
               ),
             ],
-            ["Condition", kind ? kind.text.replace(/\{(\w+)\}/g, "…") : alert.condition.replaceAll("_", " ")],
+            ["Condition", firedText(alert, rule, kinds ?? [])],
             ...(rule ? ([["Team", rule.team?.name ?? "all teams"]] as [string, string][]) : []),
             ["Firing since", dateTime(alert.started_at, zone)],
             ["Last seen", dateTime(alert.last_seen, zone)],

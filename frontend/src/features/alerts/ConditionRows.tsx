@@ -1,11 +1,12 @@
 import { NativeSelect, NumberInput } from "@mantine/core";
-import type { AlertTemplates, ConditionKind } from "../../api/alerts";
+import type { AlertTemplates } from "../../api/alerts";
 import { LinkButton } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
+import { join } from "../../ui/Panel";
 import styles from "./Alerts.module.css";
 import { EditorSection, RemoveButton } from "./EditorSection";
 import { conditionOf, type DraftCondition, type RuleDraft } from "./ruleDraft";
-import { duration } from "./ruleWords";
+import { duration, kindText } from "./ruleWords";
 
 const MOST = 10;
 const FIELDS: Record<string, string> = {
@@ -81,12 +82,12 @@ function ConditionRow({
 }) {
   const kind = kinds.find((one) => one.kind === condition.kind);
   return (
-    <div className={styles.line}>
+    <div className={join(styles.line, styles.condition)}>
       <NativeSelect
         size="xs"
         aria-label={`Condition ${number}`}
         value={condition.kind}
-        data={kinds.map((one) => ({ value: one.kind, label: labelOf(one) }))}
+        data={kinds.map((one) => ({ value: one.kind, label: kindText(one) }))}
         onChange={(event) => {
           const next = kinds.find((one) => one.kind === event.currentTarget.value);
           if (next) onChange(conditionOf(next, condition));
@@ -134,15 +135,6 @@ function ConditionRow({
       {onRemove && <RemoveButton label={`Remove condition ${number}`} onClick={onRemove} />}
     </div>
   );
-}
-
-/** Return the sentence of a kind without its numbers, which have fields of their own. */
-function labelOf({ text }: ConditionKind): string {
-  return text
-    .replace(/more than \{more_than\} /, "many ")
-    .replace(/^More than \{more_than\} /, "Many ")
-    .replace(/\{\w+\}/g, "…")
-    .replace(" in the interval", "");
 }
 
 function numberLabel(name: string): string {

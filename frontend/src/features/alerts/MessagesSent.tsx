@@ -78,7 +78,9 @@ export function DeliveryTable({
                 <td className="mono t3 nw">
                   {withDay ? dateTime(one.created_at, zone, now) : timeOfDay(one.created_at, zone)}
                 </td>
-                <td title={one.subject}>{rules ? <SourceName delivery={one} rules={rules} /> : one.subject}</td>
+                <td title={one.subject}>
+                  {rules ? <SourceName delivery={one} rules={rules} /> : <Subject text={one.subject} />}
+                </td>
                 <td className="t2">{one.channel_name}</td>
                 <td>
                   <span className="row" style={{ gap: 6 }} title={one.result}>
@@ -111,7 +113,12 @@ function SourceName({ delivery, rules }: { delivery: Delivery; rules: readonly A
         {test}
       </>
     );
-  return <>{delivery.subject}</>;
+  return <Subject text={delivery.subject} />;
+}
+
+/** The subject of a message. The server sends "…" to people from whom fields are masked: it may quote one. */
+function Subject({ text }: { text: string }) {
+  return text === "…" ? <span className="t3">hidden by masking</span> : <>{text}</>;
 }
 
 function SendAgain({ delivery }: { delivery: Delivery }) {

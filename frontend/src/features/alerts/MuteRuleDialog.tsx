@@ -76,7 +76,7 @@ export function UntilDialog({
         <Radio.Group aria-label={verb} value={hours} onChange={setHours}>
           <div className={styles.choices}>
             {ENDS.map(({ value, label }) => (
-              <Radio key={value} size="xs" value={value} label={label} />
+              <Radio key={value} size="xs" value={value} label={label} classNames={{ label: styles.checkLabel! }} />
             ))}
           </div>
         </Radio.Group>

@@ -79,7 +79,7 @@ export function RuleEditor({
         </>
       }
       aside={
-        <>
+        <span className={styles.actions}>
           {changes > 0 && <span className={styles.unsaved}>{plural(changes, "change")} not saved</span>}
           {changes > 0 && (
             <Button kind="quiet" onClick={() => (setEdited(null), save.reset())}>
@@ -120,7 +120,7 @@ export function RuleEditor({
           >
             Save rule
           </Button>
-        </>
+        </span>
       }
     >
       <LeaveGuard active={changes > 0} text="The changes of this rule are lost." />
@@ -172,6 +172,7 @@ export function RuleEditor({
             checked={draft.tell_resolved}
             onChange={(event) => put({ tell_resolved: event.currentTarget.checked })}
             className={styles.check!}
+            classNames={{ label: styles.checkLabel!, description: styles.checkText! }}
           />
         </EditorSection>
       </fieldset>

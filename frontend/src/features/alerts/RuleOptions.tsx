@@ -43,6 +43,7 @@ export function RuleOptions({ draft, saved, channels, onChange }: Props) {
           checked={draft.digest}
           onChange={(event) => onChange({ digest: event.currentTarget.checked })}
           className={styles.check!}
+          classNames={{ label: styles.checkLabel!, description: styles.checkText! }}
         />
       </EditorSection>
       <QuietHours draft={draft} onChange={onChange} />
@@ -77,6 +78,7 @@ function QuietHours({ draft: { quiet }, onChange }: Pick<Props, "draft" | "onCha
           })
         }
         className={styles.check!}
+        classNames={{ label: styles.checkLabel!, description: styles.checkText! }}
       />
       {quiet && (
         <div className={styles.line}>
@@ -128,6 +130,7 @@ function Escalation({ draft: { escalate }, channels, onChange }: Pick<Props, "dr
           })
         }
         className={styles.check!}
+        classNames={{ label: styles.checkLabel!, description: styles.checkText! }}
       />
       {escalate && (
         <div className={styles.line}>
@@ -173,6 +176,7 @@ function Samples({ draft, channels, onChange }: Pick<Props, "draft" | "channels"
         description={barred ?? "In messages about a group, to channels that may show them."}
         onChange={(event) => onChange({ samples: event.currentTarget.checked })}
         className={styles.check!}
+        classNames={{ label: styles.checkLabel!, description: styles.checkText! }}
       />
     </EditorSection>
   );

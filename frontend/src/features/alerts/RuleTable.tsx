@@ -104,7 +104,7 @@ function RuleRow({
         <div className="s t2">{conditionsText(rule, kinds)}</div>
       </td>
       <td className={join("s t2", styles.channels)}>
-        {rule.tells.map(({ name }) => name).join(", ") || <span className="t3">none</span>}
+        {rule.tells.map(({ name }) => name).join(", ") || <span className="t3">no channel</span>}
       </td>
       <td className={styles.state}>
         <Chip tone={tone}>

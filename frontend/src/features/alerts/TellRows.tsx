@@ -8,7 +8,7 @@ import controls from "../../ui/controls.module.css";
 import styles from "./Alerts.module.css";
 import { EditorSection, RemoveButton } from "./EditorSection";
 import type { RuleDraft } from "./ruleDraft";
-import { deliveryWords } from "./ruleWords";
+import { deliveryWords, resultWords } from "./ruleWords";
 
 const MOST = 10;
 
@@ -99,7 +99,9 @@ function TellRow({
         <b>{name}</b> <span className="t3">{channel?.description}</span>
         <span className="s t3" role="status">
           {result ??
-            (channel?.last_used_at ? `${channel.last_result}, ${ago(channel.last_used_at, now)}` : "never used")}
+            (channel?.last_used_at
+              ? `${resultWords(channel.last_result)}, ${ago(channel.last_used_at, now)}`
+              : "never used")}
         </span>
       </span>
       <NativeSelect

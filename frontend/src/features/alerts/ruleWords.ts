@@ -1,5 +1,5 @@
 /** Rules, alerts and messages in words. */
-import type { AlertRule, Condition, ConditionKind, Delivery } from "../../api/alerts";
+import type { Alert, AlertRule, Condition, ConditionKind, Delivery } from "../../api/alerts";
 import { clauseTexts } from "../../lib/query";
 import { dateMinute, timeOfDay, type Zone } from "../../lib/format";
 import type { Tone } from "../../lib/states";
@@ -55,6 +55,28 @@ export function conditionsText(
     .join(rule.match_all ? ", and " : ", or ");
 }
 
+/** Return the condition that fired an alert. Its numbers are those of the rule, unless the rule was changed since. */
+export function firedText(
+  alert: Pick<Alert, "condition" | "started_at">,
+  rule: Pick<AlertRule, "conditions" | "updated_at"> | undefined,
+  kinds: readonly ConditionKind[],
+): string {
+  const own = rule?.conditions.filter(({ kind }) => kind === alert.condition) ?? [];
+  if (rule && own.length > 0 && rule.updated_at <= alert.started_at)
+    return conditionsText({ conditions: own, match_all: false }, kinds);
+  const kind = kinds.find((one) => one.kind === alert.condition);
+  return kind ? kindText(kind) : alert.condition.replaceAll("_", " ");
+}
+
+/** Return the sentence of a kind of condition without its numbers. */
+export function kindText({ text }: ConditionKind): string {
+  return text
+    .replace(/more than \{more_than\} /, "many ")
+    .replace(/^More than \{more_than\} /, "Many ")
+    .replace(/\{\w+\}/g, "…")
+    .replace(" in the interval", "");
+}
+
 /** Return the clauses of a rule's filter. */
 export function filterClauses(query: string): string[] {
   return clauseTexts(query);
@@ -78,6 +100,11 @@ export function deliveryWords(delivery: Delivery, zone: Zone, now: number): Stat
             label: `try ${delivery.tries} failed, next ${when(delivery.next_try_at, zone, now)}`,
           };
   }
+}
+
+/** Return the last result of a channel as the beginning of a longer sentence. */
+export function resultWords(result: string): string {
+  return result.replace(/\.$/, "");
 }
 
 /** Return the rule's id in the source of a message, such as "rule 12"; undefined for other sources. */
@@ -112,6 +139,9 @@ const FACTS: Record<string, string> = {
   task: "Task",
   seconds: "Behind",
   first: "First deletion",
+  group: "Group",
+  first_seen: "Group first seen",
+  last_seen: "Group last seen",
   why: "Reason",
 };
 
@@ -127,7 +157,7 @@ function factText(name: string, value: unknown, zone: Zone): string {
   if (name === "within_s" && typeof value === "number") return duration(value);
   if (name === "seconds") return `${String(value)} s`;
   if (name === "left_percent") return `${String(value)} %`;
-  if (name === "first" && typeof value === "string") return dateMinute(value, zone);
+  if ((name === "first" || name.endsWith("_seen")) && typeof value === "string") return dateMinute(value, zone);
   if (typeof value === "number") return number(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -86,15 +86,19 @@ export function HolderTable({
                       className={styles.box}
                       aria-label={`${holder.name}: ${label}${reason ? `. ${reason}` : ""}`}
                       checked={given || included}
-                      disabled={reason !== null || change.isPending}
+                      disabled={reason !== null}
                       data-given={given}
-                      onChange={() => change.mutate({ holder, team, roles: toggled(holder, role) })}
+                      // A disabled checkbox would lose the focus while its change is saved.
+                      aria-disabled={change.isPending}
+                      onChange={() => {
+                        if (!change.isPending) change.mutate({ holder, team, roles: toggled(holder, role) });
+                      }}
                     />
                   </td>
                 );
               })}
               {!barred && (
-                <td className={join("num s t2", styles.seen)}>
+                <td className={join("num s t2", styles.seen)} data-label="Last seen">
                   {holder.kind === "group" ? "" : ago(holder.last_seen, now)}
                 </td>
               )}

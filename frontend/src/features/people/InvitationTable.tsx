@@ -25,7 +25,7 @@ export function InvitationTable({ enabled }: { enabled: boolean }) {
           {revoke.error.message}
         </p>
       )}
-      <table className={join(tables.compact, tables.cards)}>
+      <table className={join(tables.compact, tables.cards, styles.invitations)}>
         <thead>
           <tr>
             <th>For</th>
@@ -58,11 +58,13 @@ function Row({ row, onRevoke }: { row: InvitationRow; onRevoke: () => void }) {
       </td>
       <td>{row.resets ? "a new password" : (row.team ?? "all teams")}</td>
       <td>{row.roles.join(", ")}</td>
-      <td>{row.inviter ?? "a deleted account"}</td>
+      <td data-label="by">{row.inviter ?? "a deleted account"}</td>
       <td>
         <Chip tone={row.state === "open" ? "passed" : "plain"}>{row.state}</Chip>
       </td>
-      <td className="nw">{dateMinute(row.expires_at, zone)}</td>
+      <td className="nw" data-label="until">
+        {dateMinute(row.expires_at, zone)}
+      </td>
       <td className={styles.menu}>
         {row.state === "open" && (
           <LinkButton onClick={onRevoke}>

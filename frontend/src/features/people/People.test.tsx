@@ -32,7 +32,7 @@ const SAM = {
 };
 
 let requests: { method: string; url: string; body: unknown }[];
-let team: typeof TEAM;
+let team: typeof TEAM | null;
 let refusal: Response | undefined;
 let root: Root;
 
@@ -46,7 +46,7 @@ beforeEach(() => {
       requests.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
       return Promise.resolve(refusal ?? Response.json(SAM));
     }
-    if (url.endsWith("/teams")) return Promise.resolve(Response.json({ results: [team] }));
+    if (url.endsWith("/teams")) return Promise.resolve(Response.json({ results: team ? [team] : [] }));
     if (url.endsWith("/teams/facts"))
       return Promise.resolve(
         Response.json({ open: [{ team: 7, open: 495 }], unowned: [{ cluster: "local", topic: "connect-test" }] }),
@@ -89,6 +89,23 @@ it("a tick is saved with the roles that the person saw, and included roles are l
       body: { team: 7, roles: ["operator", "payload reader"], opened: ["operator"] },
     },
   ]);
+});
+
+it("a tick keeps the focus while it is saved", async () => {
+  await show(true);
+  const box = tick("Payload reader");
+  await act(() => (box.focus(), box.click()));
+  expect(box.disabled).toBe(false);
+  expect(document.activeElement).toBe(box);
+  await settle();
+});
+
+it("without teams there is a sentence about the first step, and no empty table", async () => {
+  team = null;
+  await show(true);
+  const teams = document.querySelector("section[aria-label=Teams]")!;
+  expect(teams.textContent).toContain("Add one, and name the topics and connectors that it owns.");
+  expect(teams.querySelector("table")).toBeNull();
 });
 
 it("a refused change is shown", async () => {

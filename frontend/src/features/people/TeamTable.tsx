@@ -42,57 +42,61 @@ export function TeamTable({
         </Button>
       }
     >
-      {teams.length === 0 && (
+      {teams.length === 0 ? (
         <Notice title="There is no team yet">
-          A team owns topics and connectors. Its people see what it owns, and nothing else.
+          {barred
+            ? "An administrator can add one, and name the topics and connectors that it owns."
+            : "Add one, and name the topics and connectors that it owns."}{" "}
+          Its people see these, and nothing else. Until then, all roles hold for all topics and connectors.
         </Notice>
-      )}
-      <table className={join(tables.compact, styles.teams)}>
-        <thead>
-          <tr>
-            <th>Team</th>
-            <th className={styles.patterns}>Owns topics</th>
-            <th className={styles.patterns}>Owns connectors</th>
-            <th className="num">People</th>
-            <th className="num" title="Open dead letters">
-              Open
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {teams.map((team) => (
-            <tr key={team.id} data-testid="team" className={join(team.id === chosen && styles.chosen)}>
-              <td>
+      ) : (
+        <table className={join(tables.compact, styles.teams)}>
+          <thead>
+            <tr>
+              <th>Team</th>
+              <th className={styles.patterns}>Owns topics</th>
+              <th className={styles.patterns}>Owns connectors</th>
+              <th className="num">People</th>
+              <th className="num" title="Open dead letters">
+                Open
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {teams.map((team) => (
+              <tr key={team.id} data-testid="team" className={join(team.id === chosen && styles.chosen)}>
+                <td>
+                  <button
+                    type="button"
+                    className={styles.choose}
+                    aria-pressed={team.id === chosen}
+                    onClick={() => onChoose(team.id)}
+                  >
+                    {team.name}
+                  </button>
+                </td>
+                <Patterns of={team.topics} />
+                <Patterns of={team.connectors} />
+                <td className="num">{count(team.people)}</td>
+                <td className={join("num", !open.get(team.id) && "t3")}>{count(open.get(team.id))}</td>
+              </tr>
+            ))}
+            <tr className={join(chosen === null && styles.chosen)}>
+              <td colSpan={5}>
                 <button
                   type="button"
                   className={styles.choose}
-                  aria-pressed={team.id === chosen}
-                  onClick={() => onChoose(team.id)}
+                  aria-pressed={chosen === null}
+                  onClick={() => onChoose(null)}
                 >
-                  {team.name}
-                </button>
+                  Everybody
+                </button>{" "}
+                <span className="s t3">and roles on all topics and connectors</span>
               </td>
-              <Patterns of={team.topics} />
-              <Patterns of={team.connectors} />
-              <td className="num">{count(team.people)}</td>
-              <td className={join("num", !open.get(team.id) && "t3")}>{count(open.get(team.id))}</td>
             </tr>
-          ))}
-          <tr className={join(chosen === null && styles.chosen)}>
-            <td colSpan={5}>
-              <button
-                type="button"
-                className={styles.choose}
-                aria-pressed={chosen === null}
-                onClick={() => onChoose(null)}
-              >
-                Everybody
-              </button>{" "}
-              <span className="s t3">and roles on all topics and connectors</span>
-            </td>
-          </tr>
-        </tbody>
-      </table>
+          </tbody>
+        </table>
+      )}
       {unowned.length > 0 && (
         <div className={styles.foot}>
           <Glyph tone="warn">!</Glyph>

@@ -1,4 +1,4 @@
-import { NativeSelect, Switch, TextInput } from "@mantine/core";
+import { Checkbox, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useDeleteChannel, useRotateSecret, useSaveChannel, type Channel, type ChannelBody } from "../../api/channels";
 import { newIdempotencyKey } from "../../api/replays";
@@ -95,7 +95,7 @@ function SaveDialog({
         mt="sm"
         classNames={{ label: controls.label!, input: `${controls.input} mono` }}
       />
-      <Switch
+      <Checkbox
         size="xs"
         label="May show masked samples"
         description="Messages about a group show up to 3 records with their fields masked, if the alert rule wants it."

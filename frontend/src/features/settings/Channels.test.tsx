@@ -107,7 +107,7 @@ it("a change without a target keeps the stored one", async () => {
   });
 });
 
-const samples = () => document.querySelector<HTMLInputElement>("input[role=switch]")!;
+const samples = () => document.querySelector<HTMLInputElement>("input[type=checkbox]")!;
 
 it("an administrator allows masked samples", async () => {
   answers["PUT channels/1"] = () => Response.json({ channel: HOOK, secret: null });

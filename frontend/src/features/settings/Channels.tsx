@@ -8,7 +8,7 @@ import { LoadError } from "../../ui/LoadError";
 import { Chip, Glyph, Notice, PageHead, Panel, SkeletonRows, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 import { useTitle } from "../../ui/useTitle";
-import { deliveryWords } from "../alerts/ruleWords";
+import { deliveryWords, resultWords } from "../alerts/ruleWords";
 import { ChannelDialog, type ChannelQuestion } from "./ChannelDialog";
 import styles from "./Channels.module.css";
 import { SettingsTabs } from "./SettingsTabs";
@@ -115,7 +115,7 @@ function ChannelRow({
           </span>
         ) : used ? (
           <span title={dateMinute(used, zone)}>
-            {result}, {ago(used, now)}
+            {resultWords(result)}, {ago(used, now)}
           </span>
         ) : (
           <span className="t3">none yet</span>

@@ -45,7 +45,9 @@ export function EraseForm() {
           if (text) preview.mutate(choice);
         }}
       >
-        <Choice label="Choose by" value={way} options={WAYS} onChange={(next) => change(() => setWay(next))} />
+        <div>
+          <Choice label="Choose by" value={way} options={WAYS} onChange={(next) => change(() => setWay(next))} />
+        </div>
         <TextInput
           {...LABELS[way]}
           value={text}
@@ -58,6 +60,7 @@ export function EraseForm() {
         />
         {way === "filter" ? (
           <Checkbox
+            size="xs"
             label="Also all other dead letters with the keys of these records"
             checked={sameKeys}
             onChange={(event) => {
@@ -67,6 +70,7 @@ export function EraseForm() {
           />
         ) : (
           <Checkbox
+            size="xs"
             label="Index future dead letters with this key without their content"
             checked={future}
             onChange={(event) => {

@@ -96,7 +96,7 @@ it("lists the rules with their reasons", async () => {
 
 it("saves a changed rule with its exceptions", async () => {
   await show();
-  await press("Change…");
+  await press("Change… rule 3");
   expect(document.body.textContent).toContain("admin in stations");
   await fill("Field", "$.phone");
   await press("Save rule 3");
@@ -107,7 +107,7 @@ it("saves a changed rule with its exceptions", async () => {
 
 it("the admin of a team excepts roles in the team, and in no other place", async () => {
   await show({ administrator: false });
-  await press("Change…");
+  await press("Change… rule 3");
   expect(places()).toEqual(["stations"]);
   await choose("Add a role", "operator");
   await press("Save rule 3");
@@ -121,7 +121,7 @@ it("the admin of a team excepts roles in the team, and in no other place", async
 
 it("an administrator excepts roles everywhere or in a team", async () => {
   await show();
-  await press("Change…");
+  await press("Change… rule 3");
   expect(places()).toEqual(["Everywhere", "stations"]);
   await choose("Add a role", "operator");
   await choose("Where the role is held", "1");
@@ -138,7 +138,7 @@ it("an administrator excepts roles everywhere or in a team", async () => {
 
 it("previews an unsaved rule, before and after, and walks through examples", async () => {
   await show();
-  await press("Change…");
+  await press("Change… rule 3");
   await fill("Dead letter topic", "usgs.dlq");
   await press("Preview");
   const text = document.querySelector("section[aria-label=Preview]")!.textContent;
@@ -148,9 +148,28 @@ it("previews an unsaved rule, before and after, and walks through examples", asy
   expect(sent.at(-1)!.body).toMatchObject({ topic: "usgs.dlq", index: 1 });
 });
 
+it("a preview is gone as soon as the rule changes", async () => {
+  await show();
+  await press("Change… rule 3");
+  await fill("Dead letter topic", "usgs.dlq");
+  await press("Preview");
+  expect(document.body.textContent).toContain("188 of 200 masked");
+  await fill("Field", "$.name");
+  expect(document.body.textContent).not.toContain("188 of 200 masked");
+});
+
+it("a form begins in its first field, and returns the focus to its opener", async () => {
+  await show();
+  const opener = [...document.querySelectorAll("button")].find((one) => one.textContent === "Add a rule…")!;
+  await act(() => (opener.focus(), opener.click()));
+  expect((document.activeElement as HTMLInputElement).placeholder).toBe("orders.*");
+  await press("Discard");
+  expect(document.activeElement).toBe(opener);
+});
+
 it("removes a rule after a question", async () => {
   await show();
-  await press("Remove…");
+  await press("Remove… rule 3");
   await press("Remove");
   expect(sent.some((one) => one.method === "DELETE" && one.url.includes("masking-rules/3"))).toBe(true);
 });

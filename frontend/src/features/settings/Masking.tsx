@@ -7,7 +7,8 @@ import { ConfirmDialog } from "../../ui/Dialog";
 import { LoadError } from "../../ui/LoadError";
 import { Chip, Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
-import styles from "./Clusters.module.css";
+import clusters from "./Clusters.module.css";
+import styles from "./Masking.module.css";
 import { MaskingRuleForm } from "./MaskingRuleForm";
 import { SettingsTabs } from "./SettingsTabs";
 
@@ -27,7 +28,7 @@ export function Masking() {
         note="A rule hides a field of some topics from everybody except people with roles that you name."
       />
       <SettingsTabs />
-      <div className={styles.list}>
+      <div className={clusters.list}>
         <Panel
           label="Masking rules"
           title="Masking rules"
@@ -45,12 +46,18 @@ export function Masking() {
             ) : (
               <SkeletonRows rows={4} />
             ))}
-          {data?.results.length === 0 && <Notice title="No rules">All people see all fields of their records.</Notice>}
-          <ul className={styles.rules}>
-            {data?.results.map((rule) => (
-              <RuleRow key={rule.id} rule={rule} onEdit={() => setEdited(rule)} onRemove={() => setRemoved(rule)} />
-            ))}
-          </ul>
+          {data?.results.length === 0 && (
+            <Notice title="No rule yet">
+              Everybody who may read payloads sees all fields. Add a rule to hide a field, such as a phone number.
+            </Notice>
+          )}
+          {data && data.results.length > 0 && (
+            <ul className={styles.rules}>
+              {data.results.map((rule) => (
+                <RuleRow key={rule.id} rule={rule} onEdit={() => setEdited(rule)} onRemove={() => setRemoved(rule)} />
+              ))}
+            </ul>
+          )}
         </Panel>
         {edited !== null && (
           <MaskingRuleForm
@@ -83,23 +90,27 @@ function RuleRow({ rule, onEdit, onRemove }: { rule: MaskingRule; onEdit: () => 
   const barred = rule.editable ? undefined : "An administrator made this rule";
   return (
     <li>
-      <span>
-        <span className="t3">{rule.id}</span>{" "}
-        {rule.topics.map((topic) => (
-          <Chip key={topic}>{topic}</Chip>
-        ))}{" "}
-        × {rule.kind} <span className="mono">{rule.field}</span>
-        {!rule.active && <Chip>off</Chip>}
-        <br />
+      <div>
+        <div className={styles.line}>
+          <span className="t3">{rule.id}</span>
+          {rule.topics.map((topic) => (
+            <Chip key={topic} mono wraps>
+              {topic}
+            </Chip>
+          ))}
+          <span className="t3">{rule.kind === "json path" ? "JSON path" : rule.kind}</span>
+          <span className="mono">{rule.field}</span>
+          {!rule.active && <Chip tone="warn">off</Chip>}
+        </div>
         <span className="t3">{rule.reason}</span>
-      </span>
-      <span>
-        {rule.show}{" "}
+      </div>
+      <span className={styles.line}>
+        <span className="t2">{rule.show === "hash" ? "shows a hash" : `shows ${rule.show}`}</span>
         <Button small barred={barred} onClick={onEdit}>
-          Change…
-        </Button>{" "}
+          Change…<span className="sr"> rule {rule.id}</span>
+        </Button>
         <Button small barred={barred} onClick={onRemove}>
-          Remove…
+          Remove…<span className="sr"> rule {rule.id}</span>
         </Button>
       </span>
     </li>

@@ -1,12 +1,13 @@
 import { NativeSelect, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useSaveMaskingRule, type MaskingRule, type MaskingRuleBody } from "../../api/masking";
 import { useTeams } from "../../api/people";
 import { useSession } from "../../api/session";
 import { Button, Choice, LinkButton } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { Chip, Panel, Strip } from "../../ui/Panel";
-import styles from "./Clusters.module.css";
+import { useFocusReturn } from "../../ui/useFocusReturn";
+import styles from "./Masking.module.css";
 import { MaskingTrial } from "./MaskingTrial";
 
 type Body = Required<MaskingRuleBody>;
@@ -31,6 +32,11 @@ const SHOWS = [
   { value: "nothing", label: "nothing" },
 ] as const;
 const ROLES = ["viewer", "payload reader", "operator", "approver", "admin"] as const;
+const EXAMPLES: Record<Body["kind"], string> = {
+  "json path": "$.contact.phone",
+  header: "authorization",
+  "regular expression": "\\+[0-9 ]{7,}",
+};
 const EVERYWHERE = "everywhere";
 
 /** A form that adds or changes a rule, with its preview. */
@@ -42,13 +48,19 @@ export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; o
   const [topics, setTopics] = useState(body.topics.join(", "));
   const change = (part: Partial<Body>) => setBody({ ...body, ...part });
   const input = { label: controls.label!, input: `${controls.input} mono` };
+  const first = useRef<HTMLInputElement>(null);
+  useFocusReturn(true);
+  useEffect(() => first.current?.focus(), []);
   const name = rule ? `rule ${rule.id}` : "the rule";
   return (
-    <>
+    <div className={styles.columns}>
       <Panel label="Rule" title={rule ? `Rule ${rule.id}` : "New rule, not saved"}>
-        <div className={styles.facts}>
+        <div className={styles.fields}>
           <TextInput
+            ref={first}
             label="Topics, separated by commas"
+            description="* stands for any text."
+            placeholder="orders.*"
             value={topics}
             onChange={(event) => {
               setTopics(event.currentTarget.value);
@@ -56,39 +68,48 @@ export function MaskingRuleForm({ rule, onClose }: { rule: MaskingRule | null; o
             }}
             classNames={input}
           />
-          <Choice label="Kind of field" value={body.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+          <div className={styles.choice}>
+            <span className={controls.label}>Kind of field</span>
+            <Choice label="Kind of field" value={body.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+          </div>
           <TextInput
             label="Field"
+            placeholder={EXAMPLES[body.kind]}
             value={body.field}
             onChange={(event) => change({ field: event.currentTarget.value })}
             classNames={input}
           />
-          <Choice label="Show" value={body.show} options={SHOWS} onChange={(show) => change({ show })} />
+          <div className={styles.choice}>
+            <span className={controls.label}>Show</span>
+            <Choice label="Show" value={body.show} options={SHOWS} onChange={(show) => change({ show })} />
+          </div>
           <Exceptions roles={body.except_roles} onChange={(except_roles) => change({ except_roles })} />
           <TextInput
             label="Reason"
             value={body.reason}
             onChange={(event) => change({ reason: event.currentTarget.value })}
-            classNames={input}
+            classNames={{ label: controls.label!, input: controls.input! }}
           />
           {save.error && <Strip tone="failed">{save.error.message}</Strip>}
-          <p>
-            <Button onClick={onClose}>Discard</Button>{" "}
-            <Button
-              kind="primary"
-              busy={save.isPending}
-              barred={
-                body.topics.length && body.field && body.reason ? undefined : "Enter topics, a field and a reason first"
-              }
-              onClick={() => save.mutate({ id: rule?.id ?? null, body }, { onSuccess: onClose })}
-            >
-              Save {name}
-            </Button>
-          </p>
+        </div>
+        <div className={styles.foot}>
+          <Button kind="quiet" onClick={onClose}>
+            Discard
+          </Button>
+          <Button
+            kind="primary"
+            busy={save.isPending}
+            barred={
+              body.topics.length && body.field && body.reason ? undefined : "Enter topics, a field and a reason first"
+            }
+            onClick={() => save.mutate({ id: rule?.id ?? null, body }, { onSuccess: onClose })}
+          >
+            Save {name}
+          </Button>
         </div>
       </Panel>
       <MaskingTrial body={body} name={name} />
-    </>
+    </div>
   );
 }
 
@@ -116,27 +137,29 @@ function Exceptions({
   const nameOf = (id: number) => teams.find((team) => team.id === id)?.name ?? `team ${id}`;
   return (
     <div>
-      <span>Masked for everyone except</span>{" "}
-      {roles.map((one, index) => (
-        <Chip key={`${one.team} ${one.role}`}>
-          {one.role} {one.team === null ? EVERYWHERE : `in ${nameOf(one.team)}`}{" "}
-          <LinkButton onClick={() => onChange(roles.filter((_, other) => other !== index))}>remove</LinkButton>
-        </Chip>
-      ))}
-      <NativeSelect
-        aria-label="Where the role is held"
-        value={place}
-        data={places}
-        onChange={(event) => setChosen(event.currentTarget.value)}
-        classNames={{ input: controls.input! }}
-      />
-      <NativeSelect
-        aria-label="Add a role"
-        value=""
-        data={[{ value: "", label: "Add a role" }, ...ROLES.map((role) => ({ value: role, label: role }))]}
-        onChange={(event) => add(ROLES.find((one) => one === event.currentTarget.value))}
-        classNames={{ input: controls.input! }}
-      />
+      <div className={controls.label}>Masked for everyone{roles.length > 0 ? " except" : ""}</div>
+      <div className={styles.except}>
+        {roles.map((one, index) => (
+          <Chip key={`${one.team} ${one.role}`}>
+            {one.role} {one.team === null ? EVERYWHERE : `in ${nameOf(one.team)}`}{" "}
+            <LinkButton onClick={() => onChange(roles.filter((_, other) => other !== index))}>remove</LinkButton>
+          </Chip>
+        ))}
+        <NativeSelect
+          aria-label="Where the role is held"
+          value={place}
+          data={places}
+          onChange={(event) => setChosen(event.currentTarget.value)}
+          classNames={{ input: controls.input! }}
+        />
+        <NativeSelect
+          aria-label="Add a role"
+          value=""
+          data={[{ value: "", label: "Except a role…" }, ...ROLES.map((role) => ({ value: role, label: role }))]}
+          onChange={(event) => add(ROLES.find((one) => one === event.currentTarget.value))}
+          classNames={{ input: controls.input! }}
+        />
+      </div>
     </div>
   );
 }

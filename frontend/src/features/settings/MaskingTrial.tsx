@@ -5,7 +5,7 @@ import { usePreviewMaskingRule, type MaskingPreview, type MaskingRuleBody } from
 import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { Panel, Strip } from "../../ui/Panel";
-import styles from "./Clusters.module.css";
+import styles from "./Masking.module.css";
 
 /** The preview of an unsaved rule: its effect on the newest records of a topic, and one of them before and after. */
 export function MaskingTrial({ body, name }: { body: MaskingRuleBody; name: string }) {
@@ -13,7 +13,10 @@ export function MaskingTrial({ body, name }: { body: MaskingRuleBody; name: stri
   const [topic, setTopic] = useState("");
   const [person, setPerson] = useState("");
   const [index, setIndex] = useState(0);
-  const data = preview.data;
+  // A preview is of the rule, topic and person that it was asked for.
+  const asked = preview.variables;
+  const isCurrent = asked?.rule === body && asked.topic === topic && asked.person === (person || null);
+  const data = isCurrent ? preview.data : undefined;
   const show = (next: number) => {
     setIndex(next);
     preview.mutate({ rule: body, topic, person: person || null, index: next });
@@ -50,9 +53,10 @@ export function MaskingTrial({ body, name }: { body: MaskingRuleBody; name: stri
           )
         }
       >
-        <div className={styles.facts}>
+        <div className={styles.asked}>
           <TextInput
             label="Dead letter topic"
+            placeholder="orders.dlq"
             value={topic}
             onChange={(event) => setTopic(event.currentTarget.value)}
             classNames={classNames}
@@ -63,22 +67,24 @@ export function MaskingTrial({ body, name }: { body: MaskingRuleBody; name: stri
             onChange={(event) => setPerson(event.currentTarget.value)}
             classNames={classNames}
           />
-          <p>
-            <Button
-              busy={preview.isPending}
-              barred={
-                topic && body.topics.length && body.field
-                  ? undefined
-                  : "Enter a topic, and the rule's topics and field first"
-              }
-              onClick={() => show(0)}
-            >
-              Preview
-            </Button>
-          </p>
-          {preview.error && <Strip tone="failed">{preview.error.message}</Strip>}
-          {data && <Effect data={data} person={person} />}
+          <Button
+            busy={preview.isPending}
+            barred={
+              topic && body.topics.length && body.field
+                ? undefined
+                : "Enter a topic, and the rule's topics and field first"
+            }
+            onClick={() => show(0)}
+          >
+            Preview
+          </Button>
         </div>
+        {preview.error && (
+          <div className={styles.problem}>
+            <Strip tone="failed">{preview.error.message}</Strip>
+          </div>
+        )}
+        {data && <Effect data={data} person={person} />}
       </Panel>
     </div>
   );
@@ -90,22 +96,29 @@ function Effect({ data, person }: { data: MaskingPreview; person: string }) {
   return (
     <div role="status">
       {example && (
-        <>
-          <Link to={`/records/${example.dead_letter}`}>Record {example.dead_letter}</Link>
-          <h3>Before</h3>
-          <pre className={styles.scroll}>{example.before ?? "You may not read it."}</pre>
-          <h3>
-            After <span className="t3">{who} will see this</span>
-          </h3>
-          <pre className={styles.scroll}>{example.after ?? "Hidden whole."}</pre>
-        </>
+        <div className={styles.sides}>
+          <div>
+            <h3>
+              Before <Link to={`/records/${example.dead_letter}`}>record {example.dead_letter}</Link>
+            </h3>
+            <pre className={styles.record}>{example.before ?? "You may not read it."}</pre>
+          </div>
+          <div>
+            <h3>
+              After <span className="t3">{who} will see this</span>
+            </h3>
+            <pre className={styles.record}>{example.after ?? "Hidden whole."}</pre>
+          </div>
+        </div>
       )}
-      <p>
-        {data.of
-          ? `${data.masked} of ${data.of} masked, ${data.without_path} without this path, ${data.hidden_whole} not JSON, hidden whole.`
-          : "The topic has no dead letters."}
-      </p>
-      {data.excepted && <p>{who} has an excepted role, so nothing is masked for them.</p>}
+      <div className={styles.counts}>
+        <p>
+          {data.of
+            ? `${data.masked} of ${data.of} masked, ${data.without_path} without this path, ${data.hidden_whole} not JSON, hidden whole.`
+            : "The topic has no dead letters."}
+        </p>
+        {data.excepted && <p>{who} has an excepted role, so nothing is masked for them.</p>}
+      </div>
     </div>
   );
 }
