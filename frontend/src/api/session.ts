@@ -16,7 +16,12 @@ export function useSession() {
 }
 
 /** Return the user's role in words. An approver is an operator who may also approve. */
-export function roleName({ approver, role }: Pick<Session, "approver" | "role">): string {
+export function roleName({
+  administrator,
+  approver,
+  role,
+}: Pick<Session, "administrator" | "approver" | "role">): string {
+  if (administrator) return "administrator";
   return approver ? "approver" : (role ?? "without a role");
 }
 

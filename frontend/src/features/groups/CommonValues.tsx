@@ -65,7 +65,7 @@ function percentLabel(part: number, whole: number): string {
 
 /** Describe the records that were compared. The server stops the comparison after 1.5 s. */
 function comparisonNote(traits: number, here: number, elsewhere: number, partial: boolean): string {
-  const newest = `the newest ${count(here)} records of this group`;
+  const newest = here === 1 ? "the newest record of this group" : `the newest ${count(here)} records of this group`;
   return [
     traits === 0 ? "No value stands out. " : "",
     elsewhere > 0

@@ -66,7 +66,7 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
       aside={
         <>
           <GroupActions key={group.id} groups={[group]} hasShortcuts={!hasTicked} />
-          <Button to={inSpan(recordsWith("group", group.id), span)}>Open {count(group.events)} records</Button>
+          <Button to={inSpan(recordsWith("group", group.id), span)}>Open {plural(group.events, "record")}</Button>
           <ReportButton of={`groups/${group.id}`} span={span} />
           {!hasTicked && (
             <DisposalMenu key={`aside ${group.id}`} what={{ filter }} subject={plural(group.events, "record")} />
