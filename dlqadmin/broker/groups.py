@@ -238,16 +238,16 @@ def _describe_groups(names: Sequence[str]) -> Mapping[str, GroupDescription]:
         if errors:
             raise next(iter(errors.values()))
 
-    whole_s = settings.KAFKA_TIMEOUT_S
-    for timeout_s in (whole_s / 4, whole_s):
+    try:
         try:
-            topics.patiently(partial(ask, timeout_s))
+            topics.patiently(partial(ask, settings.KAFKA_TIMEOUT_S / 4))
         except KafkaException as error:
-            if error.args[0].code() == KafkaError._TIMED_OUT and timeout_s < whole_s:
-                continue
-            if not found:
+            if error.args[0].code() != KafkaError._TIMED_OUT:
                 raise
-        break
+            topics.patiently(partial(ask, settings.KAFKA_TIMEOUT_S))
+    except KafkaException:
+        if not found:
+            raise
     passing = {
         name: GroupDescription(name, undescribed=error.args[0].str(), passing=True) for name, error in errors.items()
     }

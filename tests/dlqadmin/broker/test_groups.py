@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConsumerGroupListing, ListConsumerGroupsResult  # type: ignore[attr-defined]  # not in its stubs' __all__
+from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException, Node
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its stubs' __all__
+    AdminClient,
+    ConsumerGroupDescription,
+    ConsumerGroupListing,
+    ListConsumerGroupsResult,
+)
 from pytest_django import Settings
 
 from dlqadmin.broker import topics
@@ -172,3 +178,35 @@ def test_what_a_group_has_of_one_topic_is_told_apart() -> None:
         "billing", "stable", "classic", 1, {("other", 0): 2}, frozenset({("other", 0)})
     )
     assert not group.of("absent").on
+
+
+class SleepyAdmin:
+    """A client whose first requests for descriptions end at their time-out."""
+
+    def __init__(self, sleeps: int) -> None:
+        self.sleeps = sleeps
+        self.timeouts: list[float] = []
+
+    def describe_consumer_groups(self, names: Sequence[str], request_timeout: float) -> dict[str, Future[Any]]:
+        self.timeouts.append(request_timeout)
+        futures = {name: Future[Any]() for name in names}
+        for name, future in futures.items():
+            if len(self.timeouts) <= self.sleeps:
+                future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+            else:
+                dead = ConsumerGroupDescription(name, False, [], "", ConsumerGroupState.DEAD, Node(0, "h", 1))
+                future.set_result(dead)
+        return futures
+
+
+def test_a_client_that_waits_for_a_coordinator_in_vain_is_asked_a_second_time(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.KAFKA_TIMEOUT_S = 8.0
+    admin = SleepyAdmin(sleeps=1)
+    monkeypatch.setattr(topics, "admin", lambda: admin)
+    [group] = groups_on([], ["billing"])
+    assert (group.state, admin.timeouts) == ("dead", [2.0, 8.0])
+    monkeypatch.setattr(topics, "admin", lambda: SleepyAdmin(sleeps=2))
+    with pytest.raises(BrokerUnavailable):
+        groups_on([], ["billing"])
