@@ -10,7 +10,7 @@ LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --gener
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run fast test soak check docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
+.PHONY: help run fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -29,10 +29,14 @@ soak: install frontend/dist/index.html .local/kafka ## hours of kills, fuzzing a
 	$(MAKE) fuzz
 	$(MAKE) conformance
 
-check: install ## linters, types, import contracts, links of the documentation, and known weaknesses of dependencies
+check: check-types check-rest ## linters, types, import contracts, links of the documentation, and known weaknesses of dependencies
+
+check-types: install
+	$(VENV)/mypy
+
+check-rest: install
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
-	$(VENV)/mypy
 	$(VENV)/lint-imports
 	npm --prefix frontend run --silent check
 	$(SITE)

@@ -1,13 +1,15 @@
 """`python -m tests [fast|test|soak|interop] [pytest's options]`: run a plan's suites, and print the totals.
 
 Each suite is one pytest process (the frontend's is vitest), and has a broker or a PostgreSQL server of its own where
-it needs one. No test gets a second try: a test that fails sometimes is repaired.
+it needs one. Its JUnit report and its log stay in `.local/tests`. No test gets a second try: a test that fails
+sometimes is repaired.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,9 +69,11 @@ def run(suite: Suite, arguments: list[str], output: TextIO | None, *, soak: bool
     """Run one suite and count its tests; a suite that ends without a report counts as one failure."""
     started = time.monotonic()
     tell = partial(print, file=output, flush=True)
+    file_name = re.sub(r"[^a-z]+", "-", suite.name.lower())
+    log = LOGS / f"{file_name}.log"
+    LOGS.mkdir(parents=True, exist_ok=True)
     with services(suite) as env, tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")
-        log = LOGS / f"{re.sub(r'[^a-z]+', '-', suite.name.lower())}.log"
         with error_output(suite, log) as errors:
             process = subprocess.Popen(
                 command(suite, report, arguments, soak=soak),
@@ -86,6 +90,8 @@ def run(suite: Suite, arguments: list[str], output: TextIO | None, *, soak: bool
         for line in slowest(report):
             tell(line)
         counts = read_report(report, suite.name, process.returncode)
+        if report.exists():
+            shutil.copy(report, LOGS / f"{file_name}.xml")
     tell(f"   {suite.name}: {counts.passed} passed in {time.monotonic() - started:.0f} s")
     return counts
 
@@ -100,17 +106,18 @@ def error_output(suite: Suite, log: Path) -> Iterator[int]:
     if suite is VITEST:
         yield subprocess.STDOUT
         return
-    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as file:
         yield file.fileno()
 
 
 def command(suite: Suite, report: Path, arguments: list[str], *, soak: bool) -> list[str]:
     """Return the command that runs a suite and writes a JUnit report."""
+    politely = ["nice", "-n", str(suite.nice)] if suite.nice else []
     if suite is VITEST:
         reporters = ["--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
-        return ["npm", "--prefix", "frontend", "run", "--silent", "test", "--", *reporters]
-    return [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *suite.options(soak=soak), *arguments]
+        return [*politely, "npm", "--prefix", "frontend", "run", "--silent", "test", "--", *reporters]
+    options = ["-q", f"--junitxml={report}", *suite.options(soak=soak), *arguments]
+    return [*politely, sys.executable, "-m", "pytest", *options]
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pytest_django import DjangoDbBlocker
 from demo.broker import LocalBroker
 from demo.postgres import LocalPostgres, PostgresMissing
 from demo.redis import LocalRedis
-from tests.suites import is_collected
+from tests.suites import is_collected, is_collected_on_postgres
 from tests.support import schema_template
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
 from tests.support.mail_server import MailServer, mail_server
@@ -50,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kind = _kind(item)
         if item.path.is_relative_to(HERE) and not is_collected(kind, item.path):
             raise pytest.UsageError(f"{item.nodeid} is a {kind} test, and no suite in tests/suites.py collects it")
+        if item.get_closest_marker("sql") and not is_collected_on_postgres(item.path):
+            raise pytest.UsageError(f"{item.nodeid} is marked sql, and the suite on PostgreSQL does not collect it")
         item.add_marker(kind)
 
 

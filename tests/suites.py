@@ -1,9 +1,11 @@
 """The test suites, and the plans that run them.
 
 A suite is one pytest process with one mark. A plan is a list of lanes, which run at the same time. The suites of a lane
-run one after the other. Two lanes fill two cores, because browser, broker and Spark tests wait for much of their time.
+run one after the other. Browser, broker and Spark tests wait for much of their time. Suites that only compute are
+`nice`: they fill the time in which the others wait.
 
-`test` is what every change must pass. Its slow tests of the dashboard's database run on PostgreSQL only.
+`test` is what every change must pass. Its tests of the dashboard's SQL run on PostgreSQL, those of `fast` on SQLite,
+those of `soak` on both.
 `fast` is the part of it that needs no real service and no slow test.
 `soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
 at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, drives a browser for a
@@ -19,6 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONTEND = "frontend"  # vitest runs this suite
+COMPUTES = 5  # enough to let a browser or a broker answer first, and too little to starve
 
 
 class Suite(NamedTuple):
@@ -32,18 +35,20 @@ class Suite(NamedTuple):
     with_postgres: bool = False
     with_registry: bool = False
     also: str = ""  # a further condition on the marks
+    nice: int = 0  # how far the processes stand back behind those of other suites
 
     def options(self, *, soak: bool = False) -> list[str]:
         """Return pytest's options."""
-        marks = [self.mark, *([self.also] if self.also else []), "(soak or hypothesis)" if soak else "not soak"]
+        chosen = "(soak or hypothesis or sql)" if soak else "not soak"
+        marks = [self.mark, *([self.also] if self.also else []), chosen]
         spread = ["--numprocesses", str(self.processes), "--dist", "loadfile"] if self.processes > 1 else []
         examples = ["--hypothesis-profile", "random"] if soak else []
         return [*self.rooms, "-m", " and ".join(marks), *spread, *examples]
 
 
-UNIT = Suite("unit", ("tests",), "unit", processes=2)
+UNIT = Suite("unit", ("tests",), "unit", processes=2, nice=COMPUTES)
 FAST = UNIT._replace(name="unit, fast", also="not slow")
-UNIT_TEST = UNIT._replace(also="not (sql and slow)")
+UNIT_TEST = UNIT._replace(also="not sql")
 BROKER = Suite(
     "broker",
     ("tests/benchmarks", "tests/broker", "tests/demo", "tests/dlqadmin/broker", "tests/security"),
@@ -59,18 +64,19 @@ POSTGRES = Suite(
     processes=2,
     with_postgres=True,
     also="sql",
+    nice=COMPUTES,
 )
 SPARK = Suite("spark", ("tests/spark",), "spark", with_broker=True)
 BROWSER = Suite("browser", ("tests/browser", "tests/demo", "tests/security"), "browser")
 CHAOS = Suite("chaos", ("tests/chaos",), "chaos")
 INTEROP = Suite("interop", ("tests/interop",), "interop", with_broker=True)
-VITEST = Suite(FRONTEND, (), "")
+VITEST = Suite(FRONTEND, (), "", nice=COMPUTES)
 
 SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS, INTEROP)
 
 PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
     "fast": ((FAST,), (VITEST,)),
-    "test": ((BROWSER, SPARK), (UNIT_TEST, BROKER, POSTGRES, VITEST)),
+    "test": ((BROWSER,), (BROKER, SPARK), (UNIT_TEST, POSTGRES, VITEST)),
     "interop": ((INTEROP,),),
     "soak": ((UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS),),
 }
@@ -78,4 +84,13 @@ PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
 
 def is_collected(mark: str, path: Path) -> bool:
     """Return whether a suite collects the tests with this mark in that file."""
-    return any(path.is_relative_to(ROOT / room) for suite in SUITES if suite.mark == mark for room in suite.rooms)
+    return any(_holds(suite, path) for suite in SUITES if suite.mark == mark and not suite.also)
+
+
+def is_collected_on_postgres(path: Path) -> bool:
+    """Return whether the tests of that file that are marked `sql` run on PostgreSQL."""
+    return _holds(POSTGRES, path)
+
+
+def _holds(suite: Suite, path: Path) -> bool:
+    return any(path.is_relative_to(ROOT / room) for room in suite.rooms)

@@ -97,6 +97,7 @@ def everything(broker: AuthorizingBroker, topic: str, partitions: int = 1) -> li
         return []
 
 
+@pytest.mark.soak  # test_acls.py shows the printed rights
 def test_examples_and_an_exactly_once_source_run_with_tls_and_the_printed_rights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

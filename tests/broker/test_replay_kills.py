@@ -69,7 +69,7 @@ def world(shared_world: ReplayWorld) -> ReplayWorld:
     return shared_world
 
 
-@pytest.mark.soak  # it kills processes and services in series; the next test is the short case
+@pytest.mark.soak  # it kills processes and services in series; test_replay_takeover.py has the short cases
 @pytest.mark.parametrize("own_world", ["sqlite", "postgres"], indirect=True)
 def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
     own_world: ReplayWorld, own_broker: LocalBroker, own_redis: LocalRedis
@@ -94,6 +94,7 @@ def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
     assert_all_sent_once(world, MANY)
 
 
+@pytest.mark.soak  # as above, over and over
 def test_neither_a_sender_that_is_killed_nor_one_that_wakes_after_the_takeover_doubles_anything(
     world: ReplayWorld,
 ) -> None:

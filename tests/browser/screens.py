@@ -49,33 +49,26 @@ def without_complaints(page: Page) -> Iterator[None]:
     assert complaints == []
 
 
-def fits_everywhere(page: Page, screen: str, show: Callable[[], object] | None = None, height: int = 0) -> None:
+def fits_everywhere(
+    page: Page, screen: str, show: Callable[[], object] | None = None, height: int = 0, *, still: bool = False
+) -> None:
     """Check that the screen fits at every width, is accessible where it looks different, and logs no error.
 
     `show` brings the screen up; without it the screen is there already. Afterwards the window is as it was.
+    With `still`, `show` loads it on the widest and on the narrowest screen, and nothing may move meanwhile.
     """
     before = page.viewport_size
     with without_complaints(page):
         for width, usual in WIDTHS.items():
             page.set_viewport_size({"width": width, "height": height or usual})
-            if show and width == max(WIDTHS):
+            if show and (width == max(WIDTHS) or (still and width == min(WIDTHS))):
                 show()
+                assert not still or page.evaluate(LAYOUT_SHIFT) <= MOST_SHIFT, f"{screen} moves at {width} px"
             for theme in THEMES:
                 # Axe-core takes most of the time. The widest screen shows most, so the dark colours are checked there.
                 axe = width in PICTURED if theme == THEMES[0] else width == max(WIDTHS)
                 fits(page, screen, width, theme, axe=axe)
     page.emulate_media(color_scheme="light")
-    if before:
-        page.set_viewport_size(before)
-
-
-def stays_still(page: Page, screen: str, show: Callable[[], object]) -> None:
-    """Check that nothing moves on a narrow and on a wide screen while `show` loads it anew."""
-    before = page.viewport_size
-    for width in (390, 1440):
-        page.set_viewport_size({"width": width, "height": 900})
-        show()
-        assert page.evaluate(LAYOUT_SHIFT) <= MOST_SHIFT, (screen, width)
     if before:
         page.set_viewport_size(before)
 

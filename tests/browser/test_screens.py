@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from demo.network import wait_until
 from tests.browser.conftest import PATIENCE_MS, Site, close_live_events
-from tests.browser.screens import fits_everywhere, stays_still
+from tests.browser.screens import fits_everywhere
 
 SCREENS = {
     "overview": "/?range=1h",
@@ -102,5 +102,4 @@ def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(
         page.locator("[aria-busy=true]").first.wait_for(state="detached")
         page.wait_for_load_state("networkidle")
 
-    fits_everywhere(page, screen, show)
-    stays_still(page, screen, show)
+    fits_everywhere(page, screen, show, still=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from demo.damage import batch, intact_event
@@ -34,6 +35,7 @@ def test_the_missing_quote_is_repaired_in_one_click(page: Page, product: Product
     assert sent.value == broken.value.replace(b'"place:', b'"place":', 1)
 
 
+@pytest.mark.soak  # the other bulk fix drives the same screens
 def test_records_with_a_null_column_are_fixed_in_bulk_by_jq(page: Page, product: Product) -> None:
     originals = {
         event.key: event.value for event in intact_event() if json.loads(event.value)["properties"]["gap"] is None

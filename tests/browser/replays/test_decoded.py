@@ -23,7 +23,7 @@ from engine.schemas.registry import SchemaText
 from tests.browser.claims import claim
 from tests.browser.conftest import Site, close_live_events, signed_in
 from tests.browser.replays import steps
-from tests.browser.screens import fits_everywhere, stays_still, without_complaints
+from tests.browser.screens import fits_everywhere, without_complaints
 from tests.interop import recordings
 from tests.support import topics
 from tests.support.product import Product
@@ -166,8 +166,7 @@ def test_a_decoded_record_and_its_fix_fit_their_windows_and_stay_still(page: Pag
         page.wait_for_load_state("networkidle")
 
     for screen, show in (("record-decoded", show_record), ("fix-decoded", show_fix)):
-        fits_everywhere(page, screen, show)
-        stays_still(page, screen, show)
+        fits_everywhere(page, screen, show, still=True)
 
 
 @pytest.mark.usefixtures("registered")

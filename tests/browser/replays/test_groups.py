@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from demo.damage import intact_event
@@ -40,6 +41,7 @@ def test_a_group_passes_as_it_was_once_its_cause_is_mended(page: Page, product: 
     assert keys <= table.keys(product)
 
 
+@pytest.mark.soak  # tests/broker/test_replay_kills.py shows it without a browser
 def test_two_people_at_once_send_each_record_once(page: Page, person: Person, product: Product) -> None:
     colleague = person("colleague")
     keys = lacking("nst") - lacking("gap") - lacking("dmin")
@@ -62,6 +64,7 @@ def test_two_people_at_once_send_each_record_once(page: Page, person: Person, pr
     assert keys <= table.keys(product)
 
 
+@pytest.mark.soak  # tests/broker/test_replay_kills.py shows it without a browser
 def test_what_is_cancelled_after_a_pause_is_never_sent(
     page: Page, product: Product, failures: dict[str, set[str]]
 ) -> None:

@@ -53,6 +53,7 @@ def fact(page: Page, name: str) -> Locator:
     return page.get_by_test_id(f"fact-{name}")
 
 
+@pytest.mark.soak  # tests/broker/test_mappings.py shows it in parts
 @pytest.mark.usefixtures("envelopes")
 def test_envelopes_of_another_team_are_mapped_tried_and_read_again(administrator: Page) -> None:
     page = administrator
