@@ -170,6 +170,7 @@ def test_only_documents_that_are_not_accepted_are_sent_again(broker: str, node: 
         assert {name for name in sent if sent.count(name) > 1} >= refused
 
 
+@pytest.mark.soak  # the node alone needs a minute; test_http_sink.py has the short case
 def test_nothing_is_lost_when_the_worker_and_the_node_are_killed_in_the_middle(broker: str, tmp_path: Path) -> None:
     node = OpenSearchNode(tmp_path / "node").start()
     try:

@@ -169,6 +169,7 @@ def while_dead(registry: KillableRegistry, run: Connector, remember: Callable[[s
         return running.result(150)
 
 
+@pytest.mark.soak  # the next test is the short case
 def test_a_registry_that_dies_delays_a_sink_and_loses_and_doubles_nothing(
     broker: str, own_registry: KillableRegistry, tmp_path: Path
 ) -> None:

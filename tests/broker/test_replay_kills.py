@@ -114,6 +114,7 @@ def test_neither_a_sender_that_is_killed_nor_one_that_wakes_after_the_takeover_d
     assert_all_sent_once(world, 1200)
 
 
+@pytest.mark.soak  # its replays take a minute; tests/dlqadmin/replays/sending/test_queueing.py shows how slices queue
 def test_slow_replays_keep_nothing_else_waiting(world: ReplayWorld) -> None:
     world.say("run_many", "12")
     world.until_sent(40)
