@@ -1,16 +1,16 @@
 """The test suites, and the plans that run them.
 
 A suite is one pytest process with one mark. A plan is a list of lanes, which run at the same time. The suites of a lane
-run one after the other. Browser, broker and Spark tests wait for much of their time. Suites that only compute are
-`nice`: they fill the time in which the others wait.
+run one after the other. Two lanes fill two cores, because browser, broker and Spark tests wait for much of their time.
+Suites that only compute are `nice`: they fill the time in which the others wait, and do not make them late.
 
 `test` is what every change must pass. Its tests of the dashboard's SQL run on PostgreSQL, those of `fast` on SQLite,
 those of `soak` on both.
 `fast` is the part of it that needs no real service and no slow test.
 `soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
-at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, drives a browser for a
-minute through what shorter tests show in parts, or tries hundreds of random examples of a property that `test` tries
-with dozens. It also tries every property with new random examples.
+at random or in series, waits for real time-outs, needs tens of thousands of records, shows in a browser or on a real
+service what shorter tests show in parts, or tries hundreds of random examples of a property that `test` tries with
+dozens. It also tries every property with new random examples.
 `interop` runs real programs of other frameworks, which Maven, npm and Go build.
 """
 
@@ -76,7 +76,7 @@ SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS, INTEROP)
 
 PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
     "fast": ((FAST,), (VITEST,)),
-    "test": ((BROWSER,), (BROKER, SPARK), (UNIT_TEST, POSTGRES, VITEST)),
+    "test": ((BROWSER, BROKER), (UNIT_TEST, POSTGRES, VITEST, SPARK)),
     "interop": ((INTEROP,),),
     "soak": ((UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS),),
 }

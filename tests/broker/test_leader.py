@@ -196,6 +196,7 @@ def test_a_driver_alone_leads_again_at_once_after_a_stop(cluster: Cluster) -> No
             assert cluster.config().leader.epoch == epoch
 
 
+@pytest.mark.soak  # tests/spark/test_broker_restart.py shows it with Spark
 def test_a_driver_alone_outlives_its_broker(own_broker: LocalBroker, tmp_path: Path) -> None:
     """It shows what it saw last and writes nothing meanwhile, and its connector goes on when the broker is back."""
     cluster = Cluster(own_broker.bootstrap_servers, tmp_path)

@@ -193,6 +193,7 @@ def test_a_transaction_writes_itself_again_on_a_real_broker(world: World) -> Non
     assert (world.seen, len(checks)) == ([b"1", b"2", b"3"], 2)
 
 
+@pytest.mark.soak  # it waits for time-outs of clients
 def test_while_nobody_answers_only_the_same_call_may_be_repeated(
     own_broker: LocalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,7 +82,9 @@ def whole(connector: ToTopic) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("moved", [False, True], ids=["same task", "moved"])
+@pytest.mark.parametrize(
+    "moved", [pytest.param(False, id="same task"), pytest.param(True, id="moved", marks=pytest.mark.soak)]
+)
 def test_a_worker_that_wakes_after_its_successor_has_committed_changes_nothing(
     broker: str, tmp_path: Path, call: str, moved: bool
 ) -> None:

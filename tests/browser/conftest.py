@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from tests.support.product import Product
 
 DESKTOP: ViewportSize = {"width": 1440, "height": 1000}
-PATIENCE_MS = 20_000  # for what is to be seen on a machine that runs the product, its broker and Spark too
+PATIENCE_MS = 40_000  # for what is to be seen on a slow machine that runs the product, its broker and Spark too
 WRITING = Path(__file__).parent / "replays"
 
 expect.set_options(timeout=PATIENCE_MS)

@@ -22,6 +22,7 @@ def site(product: Product) -> Iterator[Site]:
         yield Site(url, "demo", product.password)
 
 
+@pytest.mark.soak  # tests/security/test_four_eyes.py shows it without a browser
 @pytest.mark.usefixtures("failures")
 def test_what_one_person_asks_for_another_approves(person: Person) -> None:
     page, approver = person("asker"), person("ruth")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from demo.damage import KIP_298_EXAMPLE_4, Event, batch
@@ -50,6 +51,7 @@ def test_the_missing_quote_of_kip_298_is_put_right_and_the_row_arrives(page: Pag
         expect(steps.timeline(page)).to_contain_text("Passed: proven: usgs-to-sql reported it delivered")
 
 
+@pytest.mark.soak  # tests/broker/test_replay_bytes.py shows it without a browser
 def test_an_edit_leaves_every_other_byte_as_it_was(page: Page, product: Product) -> None:
     topics.send(product.bootstrap_servers, TOPIC, ODD_KEY, ODD, ODD_HEADERS)
     wait_until(lambda: dead_letters(product, "odd-1") == 1, "The index", INDEXED_S, 0.5)

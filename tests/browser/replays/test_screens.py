@@ -77,6 +77,7 @@ def down(text: Locator) -> float:
     return float(text.evaluate("text => text.closest('[class*=pane]').scrollTop"))
 
 
+@pytest.mark.soak  # tests/browser/test_screens.py shows the list
 def test_a_replay_under_way_and_the_list_of_replays_fit_their_windows(page: Page, product: Product, job: int) -> None:
     with product.client() as client:
 

@@ -20,7 +20,7 @@ export function Invitation() {
   const session = useSession(); // also sets the CSRF cookie, which the requests below need
   useTitle("Invitation");
   return (
-    <main className={styles.page}>
+    <main className={styles.pageFromTop}>
       <div className={styles.card}>
         <h1 className={styles.title}>
           <Logo /> dlqadmin
