@@ -84,7 +84,7 @@ PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
 
 def is_collected(mark: str, path: Path) -> bool:
     """Return whether a suite collects the tests with this mark in that file."""
-    return any(_holds(suite, path) for suite in SUITES if suite.mark == mark and not suite.also)
+    return any(_holds(suite, path) for suite in SUITES if suite.mark == mark)
 
 
 def is_collected_on_postgres(path: Path) -> bool:

@@ -94,7 +94,7 @@ def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
     assert_all_sent_once(world, MANY)
 
 
-@pytest.mark.soak  # as above, over and over
+@pytest.mark.soak  # a series of kills, too
 def test_neither_a_sender_that_is_killed_nor_one_that_wakes_after_the_takeover_doubles_anything(
     world: ReplayWorld,
 ) -> None:

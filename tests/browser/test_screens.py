@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 from demo.network import wait_until
 from tests.browser.conftest import PATIENCE_MS, Site, close_live_events
@@ -46,6 +47,7 @@ SCREENS = {
     "not-found": "/nowhere",
 }
 
+LATE_S = 0.5
 # What the server would answer to the link of an open invitation.
 OFFER = {
     "name": "sam@example.com",
@@ -81,12 +83,18 @@ def alert(tab: Page, site: Site) -> Iterator[dict[str, int]]:
     tab.request.delete(f"/api/v1/alert-rules/{rule}", headers=headers)
 
 
+def offer_late(route: Route) -> None:
+    """Answer after the page has drawn its waiting state: what comes then must not move what is there."""
+    time.sleep(LATE_S)
+    route.fulfill(json=OFFER)
+
+
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(
     page: Page, screen: str, request: pytest.FixtureRequest
 ) -> None:
     close_live_events(page)
-    page.route("**/api/v1/invitations/offer", lambda route: route.fulfill(json=OFFER))
+    page.route("**/api/v1/invitations/offer", offer_late)
     known = request.getfixturevalue("alert") if screen.startswith("alert") else {}
 
     def show() -> None:

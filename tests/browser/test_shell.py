@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Response, Route, expect
 
 from demo.network import wait_until
@@ -242,7 +241,6 @@ def test_signing_in_and_the_first_screen_take_at_most_200_kb(visitor: Page, site
     assert sum(sizes.values()) <= FIRST_SCREEN_BYTES, sizes
 
 
-@pytest.mark.soak  # it waits for half a minute
 def test_an_idle_overview_sends_at_most_twelve_requests_a_minute(page: Page) -> None:
     at(page, "/", "Overview")
     page.locator("[aria-busy=true]").first.wait_for(state="detached")

@@ -7,7 +7,18 @@ import pytest
 
 from tests.__main__ import run, without_vitest
 from tests.junit_report import Counts, Failure, read_report, slowest, summary
-from tests.suites import INTEROP, PLANS, ROOT, SUITES, UNIT, UNIT_TEST, VITEST, Suite, is_collected
+from tests.suites import (
+    INTEROP,
+    PLANS,
+    ROOT,
+    SUITES,
+    UNIT,
+    UNIT_TEST,
+    VITEST,
+    Suite,
+    is_collected,
+    is_collected_on_postgres,
+)
 
 REPORT = """<testsuites><testsuite>
 <testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><error/></testcase>
@@ -142,6 +153,14 @@ def test_every_mark_has_a_suite(pytestconfig: pytest.Config) -> None:
 )
 def test_a_suite_collects_its_own_rooms_only(mark: str, where: str, expected: bool) -> None:
     assert is_collected(mark, ROOT / "tests" / where) is expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [("dlqadmin/audit/test_views.py", True), ("security/test_tokens.py", True), ("engine/test_any_cluster.py", False)],
+)
+def test_tests_of_sql_run_on_postgresql_or_are_refused(where: str, expected: bool) -> None:
+    assert is_collected_on_postgres(ROOT / "tests" / where) is expected
 
 
 def test_no_collection_of_garbage_looks_through_the_tests(request: pytest.FixtureRequest) -> None:

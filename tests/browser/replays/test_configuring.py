@@ -160,7 +160,7 @@ def stop_and_delete(page: Page) -> None:
     expect(page.get_by_role("region", name=NAME, exact=True)).to_have_count(0)
 
 
-@pytest.mark.soak  # tests/dlqadmin shows it in parts
+@pytest.mark.soak  # tests/dlqadmin/clusters/test_views.py shows it in parts
 @pytest.mark.usefixtures("topics")
 def test_an_added_topic_s_dead_letters_appear_and_an_excluded_topic_is_told(administrator: Page) -> None:
     page = administrator

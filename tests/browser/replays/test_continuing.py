@@ -89,7 +89,7 @@ def test_the_rest_of_a_paused_canary_gets_a_new_fix(page: Page, product: Product
         expect(page.get_by_test_id("unfinished")).to_have_text(re.compile(r"^Continued by R-\d+\.$"))
 
 
-@pytest.mark.soak  # tests/dlqadmin/replays shows it in parts
+@pytest.mark.soak  # tests/dlqadmin/replays/jobs/test_unfinished.py shows it in parts
 def test_records_that_failed_again_in_a_finished_replay_are_fixed_once_more(
     page: Page, product: Product, keys: dict[str, set[str]]
 ) -> None:

@@ -15,7 +15,7 @@ from tests.support import table, topics
 from tests.support.product import Product
 
 
-@pytest.mark.soak  # the canary shows records that fail again
+@pytest.mark.soak  # test_canary.py shows records that fail again
 def test_records_that_stay_broken_fail_again_each_with_its_new_dead_letter(page: Page) -> None:
     steps.plan_group(page, "TRANSFORMATION", 7)
     steps.run(page, 7, "To see whether the cast takes them now.")

@@ -36,7 +36,7 @@ def fail(product: Product, number: int) -> None:
         wait_until(is_indexed, "The index", INDEXED_S, 0.2)
 
 
-@pytest.mark.soak  # tests/dlqadmin shows it in parts
+@pytest.mark.soak  # tests/dlqadmin/deadletters/index/test_mutes.py shows it in parts
 def test_a_group_muted_for_two_more_events_comes_back_with_the_second(page: Page, product: Product) -> None:
     fail(product, 1)
     page.goto("/groups?range=1h")

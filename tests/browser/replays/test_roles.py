@@ -21,7 +21,7 @@ def test_a_viewer_is_told_which_role_replays_need(person: Person) -> None:
     expect(viewer.get_by_text("It needs the right payload reader.")).to_be_visible()
 
 
-@pytest.mark.soak  # tests/security/test_roles.py shows it without a browser
+@pytest.mark.soak  # tests/security/test_permission_matrix.py shows it without a browser
 def test_a_viewer_sees_the_replays_of_others(page: Page, person: Person) -> None:
     steps.plan_group(page, "earthquakes.dmin", 2)
     viewer = person("reader")
