@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from zipfile import ZipFile
@@ -9,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.chaos.spark_cluster import QUICK_START
-from tests.spark.bare_cluster import BareCluster
+from tests.spark.bare_cluster import BareCluster, make_full_environment
 from tests.spark.engine_process import ROOT, Engine, Topics, file_sink
 
 PLUGINS = ("tests/__init__.py", "tests/spark/__init__.py", "tests/spark/steps.py", "tests/spark/processors.py")
@@ -83,6 +84,25 @@ def test_a_sink_runs_with_the_archive_that_the_driver_sends(
     assert file.read_text().count("\n") == 100
     assert int((tmp_path / "pid").read_text()) in {worker.pid for worker in cluster.python_workers()}
     assert list(cluster.home.glob("worker-0/app-*/*/engine-*.zip"))
+
+
+@pytest.mark.soak  # shorter: tests/spark/test_pack.py packs and runs a small environment
+def test_workers_need_nothing_but_spark_if_an_environment_is_sent(
+    make_cluster: MakeCluster, make_engine: MakeEngine, broker: str, topics: Topics, tmp_path: Path
+) -> None:
+    python, target = make_full_environment(tmp_path / "venv"), tmp_path / "environment.tar.gz"
+    subprocess.run([python, "-m", "engine.spark.pack", target], cwd=ROOT, check=True, capture_output=True)
+    engine = make_engine(
+        make_cluster(spoil=lacks_libraries),
+        broker,
+        spark__archives=f"{target}#environment",
+        spark__pyspark__python="./environment/bin/python",
+    )
+    topic, file = topics.create(), tmp_path / "files" / "out"
+    topics.write(topic, [b'{"n":%d}' % number for number in range(100)])
+    engine.put("sink", **file_sink(topic, file))
+    engine.await_delivered("sink", 100)
+    assert file.read_text().count("\n") == 100
 
 
 def lacks_libraries(packages: Path) -> None:
