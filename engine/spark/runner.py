@@ -18,6 +18,7 @@ import msgspec
 
 from engine.errors import LeaseLost, RetriableError
 from engine.spark import worker_check
+from engine.spark.descriptions import describe
 from engine.spark.failures import reason_of
 from engine.spark.java import LOGGING, QUICK_START, driver_options
 from engine.spark.package import archive_name, build_archive
@@ -172,7 +173,7 @@ class SparkRunner:
         work = partial(worker_check.run_checked, self._archive, worker_check.DEPENDENCIES, self._function, payload)
         try:
             # `cancel` and `is_waiting` find the job by this group.
-            context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])
+            context.setJobGroup(lease.lease_id, describe(lease))
             [encoded] = context.parallelize([0], 1).mapPartitions(work).collect()
         except (Py4JError, PySparkException) as error:
             raise LeaseLost(reason_of(error, _host_of(context, lease.lease_id))) from error
