@@ -37,6 +37,7 @@ class SparkCluster:
         self.secret = secret
         self.workers = workers
         self.cores = cores
+        self.decommission = False  # do workers leave in order when they get the signal SIGPWR?
         self.port = free_ports(1)[0]
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -63,6 +64,16 @@ class SparkCluster:
         """Return what differs from this process's own working directory and environment for a worker."""
         return {"env": {"PYSPARK_PYTHON": sys.executable}}
 
+    def log(self) -> str:
+        """Return the log of the master and the workers."""
+        return (self.home / "spark.log").read_text(errors="replace")
+
+    @property
+    def first_worker(self) -> Process:
+        """The process of the worker that was started first."""
+        _, worker, *_ = self._processes
+        return process(worker.pid)
+
     def executors(self) -> list[Process]:
         return [found for one in self._processes for found in executors(one.pid)]
 
@@ -85,10 +96,12 @@ class SparkCluster:
         env: Mapping[str, str] = MappingProxyType({}),
     ) -> Process:
         command = [str(SPARK_HOME / "bin/spark-class"), f"org.apache.spark.deploy.{name}"]
-        authenticate = "-Dspark.authenticate=true -Dspark.network.crypto.enabled=true" if self.secret else ""
+        properties = "-Dspark.authenticate=true -Dspark.network.crypto.enabled=true" if self.secret else ""
+        if self.decommission:
+            properties += " -Dspark.decommission.enabled=true"
         own = {
-            "SPARK_MASTER_OPTS": authenticate,
-            "SPARK_WORKER_OPTS": authenticate,
+            "SPARK_MASTER_OPTS": properties,
+            "SPARK_WORKER_OPTS": properties,
             **({"_SPARK_AUTH_SECRET": self.secret} if self.secret else {}),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": QUICK_START,

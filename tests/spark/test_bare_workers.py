@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from demo.broker import LocalBroker
+from tests.broker.mirror import Cluster
+from tests.chaos.processes import Process, python_workers
 from tests.chaos.spark_cluster import QUICK_START
 from tests.spark.bare_cluster import BareCluster, make_full_environment
-from tests.spark.engine_process import ROOT, Engine, Topics, file_sink
+from tests.spark.engine_process import ROOT, Engine, Topics, descendants, file_sink
+from tests.spark.test_kills import Journey
+from tests.spark.test_mirror import mirror
+from tests.spark.test_source import append, source
+from tests.spark.test_streams import Counting
 
 PLUGINS = ("tests/__init__.py", "tests/spark/__init__.py", "tests/spark/steps.py", "tests/spark/processors.py")
+RECORDS = 5000
+SECRET = "a-secret-of-this-test-only-9876543210"
 NO_ENGINE = "ModuleNotFoundError: No module named 'engine'"
 
 MakeCluster = Callable[..., BareCluster]
@@ -25,8 +36,14 @@ def make_cluster(tmp_path: Path) -> Iterator[MakeCluster]:
     """Start a cluster. Its workers can't import the engine."""
     made: list[BareCluster] = []
 
-    def make(workers: int = 1, secret: str = "", spoil: Callable[[Path], None] = lambda _: None) -> BareCluster:
+    def make(
+        workers: int = 1,
+        secret: str = "",
+        spoil: Callable[[Path], None] = lambda _: None,
+        decommission: bool = False,
+    ) -> BareCluster:
         cluster = BareCluster(tmp_path / "spark", secret, workers, cores=2)
+        cluster.decommission = decommission
         made.append(cluster)
         for number in range(workers):
             spoil(cluster.libraries(number))
@@ -155,3 +172,138 @@ def test_a_worker_that_cannot_run_leases_is_refused_with_one_sentence(
     assert len(told) == 2, task["trace"]
     assert told[1].startswith("The worker on ")
     assert sentence in told[1]
+
+
+def executor_of(cluster: BareCluster, pid_file: Path) -> Process | None:
+    """Return the executor below which the process that wrote this file runs."""
+    pid = int(pid_file.read_text() or 0) if pid_file.exists() else 0
+    return next((one for one in cluster.executors() if pid in descendants(one.pid)), None)
+
+
+def kill_executor_of(cluster: BareCluster, engine: Engine, pid_file: Path) -> None:
+    """Kill the executor whose worker wrote this file, and wait until a lease is lost."""
+    engine.until(lambda: executor_of(cluster, pid_file) is not None, f"{pid_file} names a worker that runs")
+    time.sleep(1)  # so that the lease has written something
+    lost, executor = engine.lost_leases(), executor_of(cluster, pid_file)
+    assert executor is not None
+    assert executor.send(signal.SIGKILL)
+    engine.until(lambda: engine.lost_leases() > lost, "a lease is lost")
+
+
+def slowed(pid_file: Path) -> dict[str, str]:
+    return {
+        "transforms": "slow",
+        "transforms__slow__type": "tests.spark.steps.Slow",
+        "transforms__slow__ms": "2",
+        "transforms__slow__pid__file": str(pid_file),
+    }
+
+
+# soak: kills in series. Shorter: a sink on a bare worker above; kills of Python workers in the other files.
+@pytest.mark.soak
+def test_every_kind_of_connector_survives_killed_executors_and_uses_a_new_worker(
+    make_cluster: MakeCluster,
+    make_engine: MakeEngine,
+    broker: str,
+    second_broker: LocalBroker,
+    second_topics: Topics,
+    tmp_path: Path,
+) -> None:
+    """The cluster authenticates its processes and encrypts what they send to each other."""
+    cluster, topics = make_cluster(2, SECRET), second_topics
+    engine = make_engine(
+        cluster,
+        second_broker.bootstrap_servers,
+        exactly__once__source__enabled="true",
+        slots="8",
+        spark__authenticate="true",
+        spark__authenticate__secret=SECRET,
+        spark__network__crypto__enabled="true",
+    )
+    home = tmp_path / "files"
+    for name in ("sink", "stream"):
+        (home / name).mkdir()
+    sink = Journey(engine, topics, home / "sink", records=4 * RECORDS)
+    stream = Counting(engine, topics, home / "stream", RECORDS)
+    lines, topic, pids = home / "lines", topics.create(), [home / "source.pid", home / "mirror.pid"]
+    append(lines, 0, RECORDS)
+    here, there = Cluster(second_broker.bootstrap_servers), Cluster(broker)
+    mirrored = there.create(f"mirrored-{tmp_path.name}")
+    there.send(mirrored, [b"%d" % number for number in range(RECORDS)])
+
+    stream.begin()
+    stream.send(range(RECORDS))
+    engine.put("source", **source(topic, lines, batch__size="50", **slowed(pids[0])))
+    engine.put("mirror", **mirror(there, mirrored, tasks__max="1", **slowed(pids[1])))
+    sink.begin()
+    for pid_file in (stream.pid_file, sink.pid_file, *pids):
+        kill_executor_of(cluster, engine, pid_file)
+
+    third = cluster.add_worker(2)
+    engine.until(lambda: python_workers(third.pid) != [], "the new worker has a lease")
+    stream.await_consumed(RECORDS)
+    stream.check()
+    sink.check()
+    engine.until(lambda: engine.metric("source", "records-delivered") >= RECORDS, "all lines are through")
+    assert here.values(topic) == [b'"%d"' % number for number in range(RECORDS)]
+    engine.until(lambda: engine.metric("mirror", "records-delivered") >= RECORDS, "all records are copied")
+    assert here.values(f"A.{mirrored}") == [b"%d" % number for number in range(RECORDS)]
+    assert {task["delivery"] for name in ("source", "mirror") for task in engine.tasks(name)} == {"exactly_once"}
+
+
+# soak: shows with a real signal what the kills above show in parts
+@pytest.mark.soak
+def test_leases_leave_a_worker_that_is_decommissioned(
+    make_cluster: MakeCluster, make_engine: MakeEngine, broker: str, topics: Topics, tmp_path: Path
+) -> None:
+    """New leases go elsewhere, although a core is free. A lease that runs is lost with the machine."""
+    cluster = make_cluster(decommission=True)
+    engine = make_engine(cluster, broker, spark__decommission__enabled="true")
+    for name in ("sink", "stream"):
+        (tmp_path / "files" / name).mkdir()
+    sink = Journey(engine, topics, tmp_path / "files" / "sink", RECORDS)
+    stream = Counting(engine, topics, tmp_path / "files" / "stream", RECORDS)
+    stream.begin()
+    stream.send(range(RECORDS))
+    engine.until(lambda: executor_of(cluster, stream.pid_file) is not None, "the stream runs")
+    [leaving] = cluster.executors()
+    second = cluster.add_worker(1)
+    assert cluster.first_worker.send(signal.SIGPWR)
+    engine.until(lambda: "Telling app of decommission executors" in cluster.log(), "the master knows")
+    sink.begin()
+
+    def is_moved(pid_file: Path) -> bool:
+        executor = executor_of(cluster, pid_file)
+        return executor is not None and executor.pid in descendants(second.pid)
+
+    engine.until(lambda: is_moved(sink.pid_file), "the sink runs on the new worker")
+    assert (engine.lost_leases(), executor_of(cluster, stream.pid_file)) == (0, leaving)
+    assert leaving.send(signal.SIGKILL)
+    engine.until(lambda: is_moved(stream.pid_file), "the stream runs on the new worker")
+    stream.await_consumed(RECORDS)
+    stream.check()
+    sink.check()
+
+
+@pytest.mark.soak  # starts executors three times; shorter tests have one set of them
+def test_executors_come_and_go_with_the_leases(
+    make_cluster: MakeCluster, make_engine: MakeEngine, broker: str, topics: Topics, tmp_path: Path
+) -> None:
+    cluster = make_cluster()
+    engine = make_engine(
+        cluster,
+        broker,
+        spark__executor__cores="1",
+        spark__dynamicAllocation__enabled="true",
+        spark__dynamicAllocation__minExecutors="0",
+        spark__dynamicAllocation__executorIdleTimeout="2s",
+    )
+    topic = topics.create()
+    topics.write(topic, [b'{"n":1}'])
+    for name in ("first", "second"):
+        for number in range(2):
+            engine.put(f"{name}-{number}", **file_sink(topic, tmp_path / "files" / f"{name}-{number}"))
+            engine.await_delivered(f"{name}-{number}", 1)
+        engine.delete_connectors()
+        engine.until(lambda: cluster.executors() == [], "no executor is left")
+    assert engine.lost_leases() == 0
