@@ -268,12 +268,24 @@ def runs_anywhere(_arguments: Sequence[str], _folder: Path) -> None:
     """Accept a program of the operating system, of which only the arguments are ours."""
 
 
+def check_kubectl(arguments: Sequence[str], _folder: Path) -> None:
+    """Check that the applied files exist."""
+    match arguments:
+        case ["apply", "-f", file]:
+            assert (ROOT / file).is_file()
+        case ["create", "secret", "generic", name, *_]:
+            assert f"secretKeyRef: {{ name: {name}," in (ROOT / "deploy/kubernetes/engine.yaml").read_text()
+        case _:
+            pytest.fail(f"no rule for kubectl {shlex.join(arguments)}")
+
+
 RULES: Mapping[str, Rule] = {
     "make": check_make,
     "python": check_python,
     "pytest": check_pytest,
     "curl": check_curl,
     "jq": check_jq,
+    "kubectl": check_kubectl,
     "cat": runs_anywhere,
     "date": runs_anywhere,
     "sleep": runs_anywhere,
