@@ -34,11 +34,16 @@ WORKER_ERRORS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]]
 )
 
 
-def reason_of(error: Exception, host: str) -> str:
-    """Return one sentence for a worker that can't run leases, and otherwise Spark's message without its own stack."""
+def refusal_of(error: Exception, host: str) -> str | None:
+    """Return one sentence if the error says that the worker on this host can't run leases."""
     text = str(error)
     for pattern, sentence in WORKER_ERRORS:
         if (found := pattern.search(text)) is not None:
             return sentence(host, found)
-    lines = [line.removeprefix(": ") for line in text.splitlines() if line.strip()]
+    return None
+
+
+def reason_of(error: Exception) -> str:
+    """Return Spark's message without its own stack."""
+    lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     return "\n".join([line for line in lines if not line.startswith(NOISE)][:MAX_LINES])

@@ -19,7 +19,8 @@ import msgspec
 from engine.errors import LeaseLost, RetriableError
 from engine.spark import worker_check
 from engine.spark.descriptions import describe
-from engine.spark.failures import reason_of
+from engine.spark.executors import Place, RefusedExecutors, place_of
+from engine.spark.failures import reason_of, refusal_of
 from engine.spark.java import LOGGING, QUICK_START, driver_options
 from engine.spark.package import archive_name, build_archive
 from engine.spark.worker import LeaseAnswer
@@ -56,7 +57,6 @@ DEFAULTS = {
 
 
 CANCEL_EVERY_S, CANCEL_S = 0.1, 10
-UNKNOWN_HOST = "a host that Spark does not name"
 
 
 class SparkRunner:
@@ -82,6 +82,7 @@ class SparkRunner:
         self._started: Future[SparkContext] | None = None
         self._starting = threading.Lock()
         self._leases: set[Future[tuple[TaskReport, ...]]] = set()  # those that have not ended
+        self._refused_executors = RefusedExecutors()
         self._is_closed = False
         self._on_broken: Callable[[BaseException], None] = lambda _: None
         if not lazy:
@@ -176,26 +177,25 @@ class SparkRunner:
             context.setJobGroup(lease.lease_id, describe(lease))
             [encoded] = context.parallelize([0], 1).mapPartitions(work).collect()
         except (Py4JError, PySparkException) as error:
-            raise LeaseLost(reason_of(error, _host_of(context, lease.lease_id))) from error
+            place = place_of(context, lease.lease_id)
+            refusal = refusal_of(error, place.host)
+            if refusal is not None:
+                raise self._refused(context, place, refusal) from error
+            raise LeaseLost(reason_of(error)) from error
         if isinstance(encoded, str):
-            raise LeaseLost(encoded)
+            raise self._refused(context, place_of(context, lease.lease_id), encoded)
         answer = msgspec.msgpack.decode(encoded, type=LeaseAnswer)
         if answer.retriable is not None:
             raise RetriableError(answer.retriable)
         return answer.reports
 
+    def _refused(self, context: SparkContext, place: Place, refusal: str) -> RetriableError:
+        """Return the error of a lease on a worker that can't run leases.
 
-def _host_of(context: SparkContext, lease_id: str) -> str:
-    """Return the host that ran the lease's task, because not every error of Spark names it."""
-    from py4j.protocol import Py4JError
-
-    with suppress(Py4JError, OSError):
-        tracker = context.statusTracker()
-        store = context._jsc.sc().statusStore()  # noqa: SLF001, PySpark has no other name for it
-        for job in map(tracker.getJobInfo, tracker.getJobIdsForGroup(lease_id)):
-            if job is not None and (tasks := store.taskList(job.stageIds[0], 0, 1)).nonEmpty():
-                return str(tasks.head().host())
-    return UNKNOWN_HOST
+        It does not count against the tasks while another executor can run them: a refused one is always free.
+        """
+        has_others = self._refused_executors.add(context, place.executor)
+        return RetriableError(refusal) if has_others else LeaseLost(refusal)
 
 
 def start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -40,13 +40,15 @@ def make_cluster(tmp_path: Path) -> Iterator[MakeCluster]:
         workers: int = 1,
         secret: str = "",
         spoil: Callable[[Path], None] = lambda _: None,
+        spoiled: Sequence[int] = (0,),
         decommission: bool = False,
     ) -> BareCluster:
         cluster = BareCluster(tmp_path / "spark", secret, workers, cores=2)
         cluster.decommission = decommission
         made.append(cluster)
         for number in range(workers):
-            spoil(cluster.libraries(number))
+            if number in spoiled:
+                spoil(cluster.libraries(number))
             assert cluster.run_python(number, "import engine").stderr.endswith(f"{NO_ENGINE}\n")
         return cluster.start()
 
@@ -172,6 +174,24 @@ def test_a_worker_that_cannot_run_leases_is_refused_with_one_sentence(
     assert len(told) == 2, task["trace"]
     assert told[1].startswith("The worker on ")
     assert sentence in told[1]
+
+
+@pytest.mark.soak  # more leases than good cores, for a while; shorter: the refusals above
+def test_a_refused_worker_fails_no_task_while_another_one_can_run_it(
+    make_cluster: MakeCluster, make_engine: MakeEngine, broker: str, topics: Topics, tmp_path: Path
+) -> None:
+    cluster = make_cluster(2, spoil=lacks_libraries, spoiled=[1])
+    engine = make_engine(cluster, broker, slots="4")
+    names, count = ("a", "b", "c", "d"), 3000
+    for name in names:
+        topic = topics.create()
+        topics.write(topic, [b'{"n":%d}' % number for number in range(count)])
+        engine.put(name, **file_sink(topic, tmp_path / "files" / name, **slowed(tmp_path / f"{name}.pid")))
+    for name in names:
+        engine.await_delivered(name, count)
+        assert engine.states(name) == ["RUNNING"]
+    assert engine.log().count("could not run, and its tasks are granted again later: The worker on ") >= 2
+    assert engine.lost_leases() <= 2  # before Spark has said where the first leases ran
 
 
 def executor_of(cluster: BareCluster, pid_file: Path) -> Process | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.spark.failures import reason_of
+from engine.spark.failures import reason_of, refusal_of
 
 LOST = (
     "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"
@@ -34,11 +34,13 @@ PACK = "or send an environment that python -m engine.spark.pack has made."
     ],
 )
 def test_a_worker_that_cannot_run_the_engine_gets_one_sentence(cause: str, sentence: str) -> None:
-    assert reason_of(RuntimeError(LOST + cause + STACK), "host7") == f"The worker on host7 {sentence}"
+    assert refusal_of(RuntimeError(LOST + cause + STACK), "host7") == f"The worker on host7 {sentence}"
 
 
 def test_another_error_is_sparks_message_without_its_stack() -> None:
-    assert reason_of(RuntimeError(LOST + "ExecutorLostFailure (executor 3 exited)" + STACK), "host7") == (
+    error = RuntimeError(LOST + "ExecutorLostFailure (executor 3 exited)" + STACK)
+    assert refusal_of(error, "host7") is None
+    assert reason_of(error) == (
         "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times,"
         " most recent failure: Lost task 0.0 in stage 0.0 (TID 0) (host7 executor 3):"
         " ExecutorLostFailure (executor 3 exited)"
