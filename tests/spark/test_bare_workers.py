@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,8 +15,9 @@ from zipfile import ZipFile
 import pytest
 
 from demo.broker import LocalBroker
+from demo.network import HOST, free_ports
 from tests.broker.mirror import Cluster
-from tests.chaos.processes import Process, python_workers
+from tests.chaos.processes import Process, end, process, python_workers
 from tests.chaos.spark_cluster import QUICK_START
 from tests.spark.bare_cluster import BareCluster, make_full_environment
 from tests.spark.engine_process import ROOT, Engine, Topics, descendants, file_sink
@@ -192,6 +196,50 @@ def test_a_refused_worker_fails_no_task_while_another_one_can_run_it(
         assert engine.states(name) == ["RUNNING"]
     assert engine.log().count("could not run, and its tasks are granted again later: The worker on ") >= 2
     assert engine.lost_leases() <= 2  # before Spark has said where the first leases ran
+
+
+@pytest.mark.soak  # shorter: tests/spark/test_executor.py
+def test_the_program_of_a_pod_becomes_an_executor_that_runs_leases(
+    make_cluster: MakeCluster, make_engine: MakeEngine, broker: str, topics: Topics, tmp_path: Path
+) -> None:
+    """It gets the variables of a pod. Its driver has another scheduler, because there is no Kubernetes here."""
+    cluster, [port] = make_cluster(0), free_ports(1)
+    python = cluster.environment(0) / "bin/python3"
+    options = {"spark__driver__port": str(port), "spark__pyspark__python": str(python)}
+    engine = make_engine(cluster, broker, **options)
+    topic, file = topics.create(), tmp_path / "files" / "out"
+    topics.write(topic, [b'{"n":%d}' % number for number in range(100)])
+    engine.put("sink", **file_sink(topic, file))
+    registered = re.compile(r"Registered app engine with ID (\S+)")
+    engine.until(lambda: registered.search(cluster.log()), "the driver has registered")
+    [application] = registered.findall(cluster.log())
+    pod = {
+        "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@{HOST}:{port}",
+        "SPARK_EXECUTOR_ID": "1",
+        "SPARK_EXECUTOR_CORES": "2",
+        "SPARK_EXECUTOR_MEMORY": "512m",
+        "SPARK_APPLICATION_ID": application,
+        "SPARK_EXECUTOR_POD_IP": HOST,
+        "SPARK_EXECUTOR_POD_NAME": "engine-exec-1",
+        "SPARK_RESOURCE_PROFILE_ID": "0",
+        "SPARK_LOCAL_DIRS": str(tmp_path),
+    }
+    program = [sys.executable, str(ROOT / "engine/spark/executor.py"), "executor"]
+    work = tmp_path / "work"
+    work.mkdir()
+    with (tmp_path / "executor.log").open("wb") as log:
+        executor = subprocess.Popen(
+            program, cwd=work, env={"PATH": os.environ["PATH"], **pod}, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        engine.await_delivered("sink", 100)
+        assert file.read_text().count("\n") == 100
+        assert list(work.glob("engine-*.zip"))
+    finally:
+        below = [process(pid) for pid in descendants(executor.pid)]
+        executor.kill()
+        executor.wait()
+        end(below)
 
 
 def executor_of(cluster: BareCluster, pid_file: Path) -> Process | None:
