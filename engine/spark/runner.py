@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
@@ -17,8 +17,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from engine.errors import LeaseLost, RetriableError
+from engine.spark import worker_check
+from engine.spark.descriptions import describe
+from engine.spark.executors import Place, RefusedExecutors, place_of
+from engine.spark.failures import reason_of, refusal_of
 from engine.spark.java import LOGGING, QUICK_START, driver_options
-from engine.spark.worker import LeaseAnswer, run_encoded
+from engine.spark.package import archive_name, build_archive
+from engine.spark.worker import LeaseAnswer
 from engine.worker_messages import Lease, TaskReport
 
 if TYPE_CHECKING:
@@ -28,6 +33,8 @@ log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+PYTHON = "spark.pyspark.python"
+WORKER_PATH = "spark.executorEnv.PYTHONPATH"
 
 DEFAULTS = {
     "spark.task.maxFailures": "1",  # only the herder retries
@@ -45,12 +52,11 @@ DEFAULTS = {
     "spark.python.worker.killTimeout": "500ms",
     "spark.task.reaper.enabled": "false",
     "spark.scheduler.mode": "FAIR",
+    "spark.python.daemon.module": "engine.spark.daemon",
 }
 
 
 CANCEL_EVERY_S, CANCEL_S = 0.1, 10
-
-NOISE = ("\t", "Driver stacktrace", "An error occurred while calling ", " SQLSTATE")
 
 
 class SparkRunner:
@@ -68,6 +74,7 @@ class SparkRunner:
     ) -> None:
         self.slots = slots
         self._function = function
+        self._archive = None if is_local(master) else archive_name()  # a local master's workers share the driver's code
         # A thread for each slot, because `collect` blocks until the lease ends.
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="lease")
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="spark-start")
@@ -75,6 +82,7 @@ class SparkRunner:
         self._started: Future[SparkContext] | None = None
         self._starting = threading.Lock()
         self._leases: set[Future[tuple[TaskReport, ...]]] = set()  # those that have not ended
+        self._refused_executors = RefusedExecutors()
         self._is_closed = False
         self._on_broken: Callable[[BaseException], None] = lambda _: None
         if not lazy:
@@ -162,50 +170,71 @@ class SparkRunner:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        work = partial(_work, self._function, msgspec.msgpack.encode(lease))
+        payload = msgspec.msgpack.encode(lease)
+        work = partial(worker_check.run_checked, self._archive, worker_check.DEPENDENCIES, self._function, payload)
         try:
             # `cancel` and `is_waiting` find the job by this group.
-            context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])
+            context.setJobGroup(lease.lease_id, describe(lease))
             [encoded] = context.parallelize([0], 1).mapPartitions(work).collect()
         except (Py4JError, PySparkException) as error:
-            raise LeaseLost(_reason(error)) from error
+            place = place_of(context, lease.lease_id)
+            refusal = refusal_of(error, place.host)
+            if refusal is not None:
+                raise self._refused(context, place, refusal) from error
+            raise LeaseLost(reason_of(error)) from error
+        if isinstance(encoded, str):
+            raise self._refused(context, place_of(context, lease.lease_id), encoded)
         answer = msgspec.msgpack.decode(encoded, type=LeaseAnswer)
         if answer.retriable is not None:
             raise RetriableError(answer.retriable)
         return answer.reports
 
+    def _refused(self, context: SparkContext, place: Place, refusal: str) -> RetriableError:
+        """Return the error of a lease on a worker that can't run leases.
 
-def _work(function: str, payload: bytes, _rows: Iterator[int]) -> Iterator[bytes]:
-    yield run_encoded(function, payload)
+        It does not count against the tasks while another executor can run them: a refused one is always free.
+        """
+        has_others = self._refused_executors.add(context, place.executor)
+        return RetriableError(refusal) if has_others else LeaseLost(refusal)
 
 
 def start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
-    """Start a session with the engine's defaults, overridden by these options."""
-    # Imported on the starter's thread, so that the REST API answers before pyspark is loaded.
-    from pyspark import SparkConf, SparkContext
+    """Start a session with the engine's defaults, overridden by these options.
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    The workers of a cluster get the package `engine` as an archive, which Spark copies to each of them.
+    """
+    # Imported on the starter's thread, so that the REST API answers before pyspark is loaded.
+    from pyspark import SparkConf, SparkContext, SparkFiles, cloudpickle
+
+    os.environ["PYSPARK_PYTHON"] = options.get(PYTHON) or os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_START)
-    if master.startswith("local"):
+    if is_local(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    path = os.pathsep.join([str(ROOT), *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
-    conf = SparkConf().setMaster(master).setAppName(name).set("spark.executorEnv.PYTHONPATH", path)
+    conf = SparkConf().setMaster(master).setAppName(name)
     conf.set("spark.executorEnv.PYTHONSAFEPATH", "1")  # Python must not import from a worker's own directory
-    conf.setAll([*DEFAULTS.items(), *_daemon(options).items(), *options.items()])
+    conf.setAll([*DEFAULTS.items(), *options.items()])
+    conf.set(WORKER_PATH, _worker_path(master, options))
     conf.set(JAVA_OPTIONS, f"{LOGGING} {options.get(JAVA_OPTIONS, driver_options())}")
     log.info("starting Spark on %s", master)
     context = SparkContext(conf=conf)
+    if not is_local(master):
+        # Below the session's own folder, which Spark removes in the end.
+        context.addFile(str(build_archive(Path(SparkFiles.getRootDirectory(), "sent"))))
+    cloudpickle.register_pickle_by_value(worker_check)
     log.info("Spark %s is up", context.version)
     return context
 
 
-def _daemon(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the engine's daemon, unless files are sent along: only workers can import from those."""
-    return {} if options.get("spark.submit.pyFiles") else {"spark.python.daemon.module": "engine.spark.daemon"}
+def is_local(master: str) -> bool:
+    """Return whether the workers of this master are processes of the driver's machine."""
+    return master.startswith("local")
 
 
-def _reason(error: Exception) -> str:
-    """Return Spark's message without the driver's own stack."""
-    lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
-    spark_lines = [line for line in lines if not line.startswith(NOISE)]
-    return "\n".join(spark_lines[:60])
+def _worker_path(master: str, options: Mapping[str, str]) -> str:
+    """Return the workers' PYTHONPATH: the engine, then the entries of the option and of the driver.
+
+    Spark copies the archive into a worker's directory before it starts the worker's Python there.
+    """
+    own = str(ROOT) if is_local(master) else archive_name()
+    driver = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return os.pathsep.join(dict.fromkeys([own, *filter(None, [options.get(WORKER_PATH)]), *driver]))

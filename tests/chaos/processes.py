@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tests.spark.engine_process import alive, descendants
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
-PYTHON_DAEMON = "pyspark.daemon"
+PYTHON_DAEMON = "spark.daemon"  # the engine's own, which loads PySpark's
 
 
 class Process(NamedTuple):

@@ -37,6 +37,7 @@ from engine.__main__ import argument_parser
 from engine.reporting.log_levels import is_level
 from engine.rest.app import build_app
 from engine.rest.request_bodies import INITIAL_STATES, named, offset_rows, patch_of, properties_of
+from engine.spark import pack
 from tests.support.documents import PAGES, blocks, calls, inline_commands
 
 LANGUAGES = {"sh", "http", "text", "properties", "ini", "yaml", "toml", "sql", "python"}
@@ -256,11 +257,26 @@ def endpoints() -> list[tuple[re.Pattern[str], str, Any]]:
     return [(re.compile(re.sub(r"{\w+}", r"[^/]+", path)), method, view) for path, _, method, view in rows]
 
 
-PARSERS: Mapping[str, Callable[[], argparse.ArgumentParser]] = {"engine": argument_parser, "dlqadmin.cli": dlq.parser}
+PARSERS: Mapping[str, Callable[[], argparse.ArgumentParser]] = {
+    "engine": argument_parser,
+    "engine.spark.pack": pack.argument_parser,
+    "dlqadmin.cli": dlq.parser,
+}
 
 
 def runs_anywhere(_arguments: Sequence[str], _folder: Path) -> None:
     """Accept a program of the operating system, of which only the arguments are ours."""
+
+
+def check_kubectl(arguments: Sequence[str], _folder: Path) -> None:
+    """Check that the applied files exist."""
+    match arguments:
+        case ["apply", "-f", file]:
+            assert (ROOT / file).is_file()
+        case ["create", "secret", "generic", name, *_]:
+            assert f"secretKeyRef: {{ name: {name}," in (ROOT / "deploy/kubernetes/engine.yaml").read_text()
+        case _:
+            pytest.fail(f"no rule for kubectl {shlex.join(arguments)}")
 
 
 RULES: Mapping[str, Rule] = {
@@ -269,6 +285,7 @@ RULES: Mapping[str, Rule] = {
     "pytest": check_pytest,
     "curl": check_curl,
     "jq": check_jq,
+    "kubectl": check_kubectl,
     "cat": runs_anywhere,
     "date": runs_anywhere,
     "sleep": runs_anywhere,

@@ -151,7 +151,11 @@ class Engine:
 
     def lost_leases(self) -> int:
         """How many leases this engine has lost, by its own log."""
-        return (self.home / "engine.log").read_text(errors="replace").count(" was lost: ")
+        return self.log().count(" was lost: ")
+
+    def log(self) -> str:
+        """Return all that the engine has logged."""
+        return (self.home / "engine.log").read_text(errors="replace")
 
     def until(self, check: Callable[[], object], claim: str, timeout_s: float = SETTLE_TIMEOUT_S) -> None:
         """Wait until it holds; else fail with the end of the engine's log."""
@@ -164,7 +168,7 @@ class Engine:
             time.sleep(0.05)
 
     def _log(self) -> str:
-        return (self.home / "engine.log").read_text(errors="replace")[-6000:]
+        return self.log()[-6000:]
 
 
 class Topics:
