@@ -46,7 +46,7 @@ def read_range(
     late_s = time.monotonic() + timeout_s
     while position < wanted.end:
         try:
-            records = consumer.poll(POLL_RECORDS, min(POLL_S, timeout_s))
+            records = consumer.poll(min(POLL_RECORDS, wanted.end - position), min(POLL_S, timeout_s))
             reached = max(position, consumer.positions()[topic_partition])
         except OffsetsMissing as error:
             position = _begin_after_loss(consumer, wanted, position, error, fails_on_data_loss=fails_on_data_loss)

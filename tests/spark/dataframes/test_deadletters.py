@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
-import os
-import sys
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,31 +20,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 from demo.network import free_ports
 from engine.dataframes import DeadLetters
 from engine.record.record import RawRecord
-from engine.spark.java import driver_options
 from tests.engine.dataframes.deadletter_rows import ODD, indexed, recorded
-from tests.spark.test_read_from_spark import SETTINGS
+from tests.spark.test_read_from_spark import PAGE
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
-ROOT = Path(__file__).resolve().parents[3]
 WAIT_S = 60
 SECRET = "sesame-7c1f"
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = SparkSession.builder.master("local[2]").config("spark.driver.extraJavaOptions", driver_options())
-        for name, value in SETTINGS.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.dataSource.register(DeadLetters)
-        logging.getLogger("py4j").setLevel(logging.WARNING)  # it speaks when the test's output is closed already
-        yield session
-        session.stop()
+@pytest.fixture(scope="module", autouse=True)
+def _registered(spark: SparkSession) -> None:
+    spark.dataSource.register(DeadLetters)
 
 
 class WrittenTopic:
@@ -244,3 +229,24 @@ def test_bad_input_is_refused_in_a_sentence_without_secrets(spark: SparkSession,
             load(spark, options, "offset long").collect()
         assert sentence in str(refused.value)
         assert SECRET not in str(refused.value)
+
+
+def test_the_code_of_the_page_reads_a_topic_and_writes_a_table(
+    spark: SparkSession, broker: str, tmp_path: Path
+) -> None:
+    name = uuid4().hex[:8]
+    topic = WrittenTopic(broker, name=f"{name}.dlq")
+    topic.send(numbered(range(3)))
+    topic.send([RawRecord("", 0, 0, 0, "CREATE_TIME", b"3", b"of now")])
+    code = "".join(re.findall(r"```python\n(.*?)```", PAGE.read_text().partition("\n## Exports\n")[0], re.DOTALL))
+    for known, own in (("localhost:9092", broker), ("orders", name), ("/lakehouse", str(tmp_path))):
+        assert known in code
+        code = code.replace(known, own)
+    space: dict[str, Any] = {}
+    try:
+        exec(compile(code, str(PAGE), "exec"), space)
+        assert keys(space["letters"]) == keys(spark.read.parquet(str(tmp_path / "dead_letters"))) == [0, 1, 2, 3]
+        assert [row["offset"] for row in space["errors"].collect()] == [0, 1, 2, 3]
+        assert [bytes(row["value"]) for row in space["recent"].collect()] == [b"of now"]
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
