@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, Filter, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -26,9 +26,9 @@ from engine.dataframes.deadletters_offsets import (
     to_json,
 )
 from engine.dataframes.deadletters_options import Offsets, SourceSettings, read_options
-from engine.dataframes.deadletters_records import LetterRange, read_range
+from engine.dataframes.deadletters_records import PAUSE_S, LetterRange, read_range
 from engine.errors import FatalError, RetriableError
-from engine.kafka.admin import KafkaAdmin
+from engine.kafka.admin import CALL_TIMEOUT_S, KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings
 from engine.kafka.consumer import TopicReader
 from engine.ports import Consumer
@@ -36,6 +36,7 @@ from engine.ports import Consumer
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Answer = TypeVar("Answer")
 GROUP = "deadletters"  # the clients store no offsets in it, and need no right to it
 
 
@@ -58,7 +59,7 @@ class KafkaClients:
         self._settings = settings
 
     def topics(self) -> KafkaAdmin:
-        return KafkaAdmin(admin_settings(self._settings.client))
+        return KafkaAdmin(admin_settings(self._settings.client), min(CALL_TIMEOUT_S, self._settings.timeout_s))
 
     def consumer(self) -> TopicReader:
         group = self._settings.client.get("group.id", GROUP)
@@ -97,22 +98,24 @@ class LetterReader(DataSourceReader):
         self._filters = PushedFilters()
 
     def partitions(self) -> Sequence[InputPartition]:
-        with answered_by(self._settings):
-            topics = LetterTopics(self._clients.topics(), self._settings)
-            subscribed = topics.partitions()
-            starts = topics.bounds(subscribed, self._settings.start or "earliest", "startingOffsets")
-            ends = topics.bounds(subscribed, self._settings.end or "latest", "endingOffsets")
-            wanted = [one for one in subscribed if self._filters.has_partition(one)]
-            if (earliest := self._filters.earliest) is not None:
-                later = topics.bounds(wanted, earliest, "timestamp")
-                starts = {one: max(starts[one], later[one]) for one in wanted}
-            allowed = {one: self._filters.narrowed(LetterRange(*one, starts[one], ends[one])) for one in wanted}
-            starts = {one: part.start for one, part in allowed.items()}
-            ends = {one: part.end for one, part in allowed.items()}
-            return topics.ranges(starts, ends, is_restart=False)
+        return patiently(self._settings, self._ranges)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_batches(partition, self._settings, self._schema, self._clients, self._filters)
+
+    def _ranges(self) -> list[LetterRange]:
+        topics = LetterTopics(self._clients.topics(), self._settings)
+        subscribed = topics.partitions()
+        starts = topics.bounds(subscribed, self._settings.start or "earliest", "startingOffsets")
+        ends = topics.bounds(subscribed, self._settings.end or "latest", "endingOffsets")
+        wanted = [one for one in subscribed if self._filters.has_partition(one)]
+        if (earliest := self._filters.earliest) is not None:
+            later = topics.bounds(wanted, earliest, "timestamp")
+            starts = {one: max(starts[one], later[one]) for one in wanted}
+        allowed = {one: self._filters.narrowed(LetterRange(*one, starts[one], ends[one])) for one in wanted}
+        starts = {one: part.start for one, part in allowed.items()}
+        ends = {one: part.end for one, part in allowed.items()}
+        return topics.ranges(starts, ends, is_restart=False)
 
 
 class FilteringReader(LetterReader):
@@ -138,9 +141,11 @@ class LetterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Positions | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802, Spark's name
-        with answered_by(self._settings):
+        def begin() -> Positions:
             topics = self._open()
-            return to_json(topics.bounds(topics.partitions(), self._settings.start or "latest", "startingOffsets"))
+            return topics.bounds(topics.partitions(), self._settings.start or "latest", "startingOffsets")
+
+        return to_json(patiently(self._settings, begin))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802, Spark's name
         most = self._settings.max_offsets_per_trigger
@@ -148,26 +153,27 @@ class LetterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802, Spark's name
         starts = from_json(start)
-        with answered_by(self._settings):
-            ends = self._ends()
-            if self._target is not None:
-                ends = {one: max(min(end, self._target.get(one, 0)), starts.get(one, 0)) for one, end in ends.items()}
-                ends = {one: end for one, end in ends.items() if one in starts or one in self._target}
+
+        def end() -> Positions:
+            ends = self._ends(starts)
+            if (target := self._target) is not None:
+                known = {one: at for one, at in ends.items() if one in starts or one in target}
+                ends = {one: min(at, max(target.get(one, 0), starts.get(one, 0))) for one, at in known.items()}
             if isinstance(limit, ReadMaxRows):
                 new = self._open().begins([one for one in ends if one not in starts])
                 ends = limited({**starts, **new}, ends, limit.max_rows)
-        return to_json(ends)
+            return ends
+
+        return to_json(patiently(self._settings, end))
 
     def reportLatestOffset(self) -> Offsets | None:  # noqa: N802, Spark's name
         return None if self._newest is None else to_json(self._newest)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802, Spark's name
-        with answered_by(self._settings):
-            self._target = self._ends()
+        self._target = patiently(self._settings, lambda: self._ends({}))
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        with answered_by(self._settings):
-            return self._open().ranges(from_json(start), from_json(end), is_restart=True)
+        return patiently(self._settings, lambda: self._open().ranges(from_json(start), from_json(end), is_restart=True))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_batches(partition, self._settings, self._schema, self._clients, PushedFilters())
@@ -175,10 +181,17 @@ class LetterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         self._topics = None
 
-    def _ends(self) -> Positions:
-        """Return the present ends. Topics that are gone are left out, and the next batch tells the loss."""
-        topics = self._open()
-        self._newest = topics.ends(topics.partitions(allow_missing=True))
+    def _ends(self, starts: Positions) -> Positions:
+        """Return the present ends. Topics that are gone are left out, and the next batch tells the loss.
+
+        A broker that has just started may not know all topics yet. So one that is missing is looked for again.
+        """
+        topics, late_s = self._open(), time.monotonic() + self._settings.timeout_s
+        partitions = topics.partitions(allow_missing=True)
+        while starts.keys() - set(partitions) and time.monotonic() < late_s:
+            time.sleep(PAUSE_S)
+            partitions = topics.partitions(allow_missing=True)
+        self._newest = topics.ends(partitions)
         return self._newest
 
     def _open(self) -> LetterTopics:
@@ -199,25 +212,36 @@ def read_batches(
     if not isinstance(partition, LetterRange):
         return  # Spark makes up a partition for a reader that has none
     builder = BatchBuilder(schema)
-    with answered_by(settings):
-        consumer = clients.consumer()
-        try:
-            polled = read_range(
-                consumer, partition, settings.poll_timeout_ms / 1000, fails_on_data_loss=settings.fails_on_data_loss
-            )
-            passed = ([one for one in messages if filters.has_message(one)] for messages in polled)
-            for messages in in_batches(passed):
-                yield builder.batch(messages)
-        finally:
-            consumer.close()
-
-
-@contextmanager
-def answered_by(settings: SourceSettings) -> Iterator[None]:
-    """Name the brokers in errors of their clients."""
+    consumer = clients.consumer()
     try:
-        yield
-    except RetriableError as error:
-        raise RetriableError(f"Kafka at {settings.servers} did not answer as expected: {error}") from None
-    except FatalError as error:
-        raise FatalError(f"Kafka at {settings.servers} refused: {error}") from None
+        polled = read_range(consumer, partition, settings.timeout_s, fails_on_data_loss=settings.fails_on_data_loss)
+        passed = ([one for one in messages if filters.has_message(one)] for messages in polled)
+        for messages in in_batches(passed):
+            yield builder.batch(messages)
+    except (RetriableError, FatalError) as error:
+        raise _of_brokers(settings, error) from None
+    finally:
+        consumer.close()
+
+
+def patiently(settings: SourceSettings, call: Callable[[], Answer]) -> Answer:
+    """Return the result of a call to Kafka. It is repeated while brokers are away, until the time-out of the options.
+
+    Errors name the brokers.
+    """
+    late_s = time.monotonic() + settings.timeout_s
+    while True:
+        try:
+            return call()
+        except RetriableError as error:
+            if time.monotonic() > late_s:
+                raise _of_brokers(settings, error) from None
+        except FatalError as error:
+            raise _of_brokers(settings, error) from None
+        time.sleep(PAUSE_S)
+
+
+def _of_brokers(settings: SourceSettings, error: RetriableError | FatalError) -> RetriableError | FatalError:
+    """Return the error with the brokers that it comes from."""
+    what = "did not answer as expected" if isinstance(error, RetriableError) else "refused"
+    return type(error)(f"Kafka at {settings.servers} {what}: {error}")

@@ -53,7 +53,7 @@ class SourceSettings(msgspec.Struct, frozen=True):
     """The parsed options.
 
     `start` and `end` are None if no option says them. `pattern` is empty if topics are listed. `client` are the
-    options of the Kafka clients.
+    options of the Kafka clients. `timeout_s` bounds each wait for brokers.
     """
 
     client: dict[str, str]
@@ -66,7 +66,7 @@ class SourceSettings(msgspec.Struct, frozen=True):
     max_records_per_partition: int = 100_000
     fails_on_data_loss: bool = True
     pushes_filters: bool = False
-    poll_timeout_ms: int = 30_000
+    timeout_s: float = 30.0
 
     @property
     def servers(self) -> str:
@@ -124,7 +124,7 @@ OPTIONS = (
         "kafkaConsumer.pollTimeoutMs",
         "long",
         30_000,
-        "How long a task waits for brokers that send nothing.",
+        "How long the query waits for brokers that do not answer.",
         at_least(1),
     ),
 )
@@ -155,7 +155,7 @@ def read_options(options: Mapping[str, str], use: Use | None = None) -> SourceSe
         max_records_per_partition=values["maxRecordsPerPartition"],
         fails_on_data_loss=values["failOnDataLoss"],
         pushes_filters=values["pushFilters"],
-        poll_timeout_ms=values["kafkaConsumer.pollTimeoutMs"],
+        timeout_s=values["kafkaConsumer.pollTimeoutMs"] / 1000,
     )
 
 

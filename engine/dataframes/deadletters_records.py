@@ -15,6 +15,7 @@ from engine.record.record import RawRecord, TopicPartition
 
 POLL_RECORDS = 500
 POLL_S = 0.5
+PAUSE_S = 0.1  # between two tries
 log = logging.getLogger(__name__)
 
 
@@ -42,19 +43,23 @@ def read_range(
     nothing comes for `timeout_s`.
     """
     topic_partition, position = wanted.topic_partition, wanted.start
-    consumer.assign({topic_partition: position})
+    is_assigned = False
     late_s = time.monotonic() + timeout_s
     while position < wanted.end:
         try:
+            if not is_assigned:
+                consumer.assign({topic_partition: position})
+                is_assigned = True
             records = consumer.poll(min(POLL_RECORDS, wanted.end - position), min(POLL_S, timeout_s))
             reached = max(position, consumer.positions()[topic_partition])
         except OffsetsMissing as error:
             position = _begin_after_loss(consumer, wanted, position, error, fails_on_data_loss=fails_on_data_loss)
-            consumer.assign({topic_partition: position})
+            is_assigned = False
             continue
         except RetriableError as error:
             if time.monotonic() > late_s:
                 raise RetriableError(f"{wanted.topic}-{wanted.partition} at offset {position}: {error}") from error
+            time.sleep(PAUSE_S)
             continue
         if kept := [record for record in records if record.offset < wanted.end]:
             yield kept

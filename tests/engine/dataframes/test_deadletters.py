@@ -25,6 +25,7 @@ from tests.support.fake_kafka import FakeAdmin, FakeKafka, Fault
 SCHEMA = StructType().add("partition", "integer", nullable=False).add("offset", "long", nullable=False)
 ORDERS = "orders.dlq"
 ALL = ReadAllAvailable()
+IMPATIENT = {"kafkaConsumer.pollTimeoutMs": "50"}
 
 
 @pytest.fixture
@@ -178,7 +179,7 @@ def test_letters_that_kafka_deletes_while_a_task_reads_fail_it_unless_losses_are
 
 def test_brokers_that_stay_away_end_a_task_in_time_and_in_one_sentence(kafka: FakeKafka) -> None:
     kafka.faults = lambda call: Fault.BEFORE if call == "fetch" else None
-    reader = batch(kafka, **{"kafkaConsumer.pollTimeoutMs": "50"})
+    reader = batch(kafka, **IMPATIENT)
     with pytest.raises(RetriableError, match=r"Kafka at fake:9092 did not answer .*orders.dlq-0 at offset 0"):
         list(reader.read(LetterRange(ORDERS, 0, 0, 10)))
     kafka.faults = lambda call: None
@@ -195,7 +196,7 @@ def test_a_partition_without_a_leader_is_named(kafka: FakeKafka) -> None:
         def topics(self) -> FakeAdmin:
             return Leaderless(self.kafka)
 
-    reader = LetterReader(settings(), SCHEMA, LeaderlessClients(kafka))
+    reader = LetterReader(settings(**IMPATIENT), SCHEMA, LeaderlessClients(kafka))
     with pytest.raises(RetriableError, match=r"orders\.dlq-1 has no leader at the moment; try again"):
         reader.partitions()
 
@@ -254,6 +255,7 @@ def test_available_now_ends_at_the_offsets_of_its_start(kafka: FakeKafka) -> Non
     assert reader.latestOffset(offsets(0, 0), ReadMaxRows(4)) == offsets(2, 2)
     assert reader.latestOffset(offsets(2, 2), ALL) == offsets(10, 10)
     assert reader.latestOffset(offsets(12, 10), ALL) == offsets(12, 10)  # it never goes back
+    assert reader.latestOffset(offsets(30, 10), ALL) == offsets(15, 10)  # unless the topic has, which is a loss
 
 
 @pytest.mark.parametrize(
@@ -276,7 +278,7 @@ def test_a_loss_fails_a_stream_unless_losses_are_allowed(
 
 
 def test_a_topic_that_is_deleted_while_a_stream_runs_is_a_loss(kafka: FakeKafka) -> None:
-    reader = stream(kafka)
+    reader = stream(kafka, **IMPATIENT)
     start = reader.initialOffset()
     del kafka.topics[ORDERS]
     end = reader.latestOffset(start, ALL)
@@ -295,4 +297,30 @@ def test_a_reader_opens_a_client_again_after_its_stop(kafka: FakeKafka) -> None:
     reader = stream(kafka)
     assert reader.initialOffset() == offsets(10, 10)
     reader.stop()
+    assert reader.latestOffset(offsets(10, 10), ALL) == offsets(10, 10)
+
+
+def test_a_stream_outlasts_brokers_that_are_away_for_a_moment(kafka: FakeKafka) -> None:
+    away = iter([Fault.BEFORE] * 3)
+    kafka.faults = lambda call: next(away, None)
+    reader = stream(kafka)
+    assert reader.initialOffset() == offsets(10, 10)
+    away = iter([Fault.BEFORE])
+    assert reader.latestOffset(offsets(10, 10), ALL) == offsets(10, 10)
+    away = iter([Fault.BEFORE])
+    assert planned(reader.partitions(offsets(9, 10), offsets(10, 10))) == [(0, 9, 10)]
+    away = iter([Fault.BEFORE])
+    assert sum(one.num_rows for one in reader.read(LetterRange(ORDERS, 0, 0, 10))) == 10
+
+
+def test_a_topic_that_a_starting_broker_does_not_know_yet_is_not_lost(kafka: FakeKafka) -> None:
+    reader = stream(kafka)
+    topic, looks = kafka.topics[ORDERS], iter(range(10))
+
+    def forget_at_first(call: str) -> None:
+        kafka.topics.pop(ORDERS, None)
+        if next(looks) > 3:
+            kafka.topics[ORDERS] = topic
+
+    kafka.faults = forget_at_first
     assert reader.latestOffset(offsets(10, 10), ALL) == offsets(10, 10)

@@ -211,6 +211,11 @@ def test_a_stream_tells_which_letters_were_deleted_before_it_read_them(
 
 def test_bad_input_is_refused_in_a_sentence_without_secrets(spark: SparkSession, broker: str) -> None:
     topic = WrittenTopic(broker)
+    nobody = {
+        "kafka.bootstrap.servers": f"127.0.0.1:{free_ports(1)[0]}",
+        "kafka.sasl.password": SECRET,
+        "kafkaConsumer.pollTimeoutMs": "2000",
+    }
     for options, sentence in (
         (
             topic.options(startingofset="earliest"),
@@ -219,10 +224,8 @@ def test_bad_input_is_refused_in_a_sentence_without_secrets(spark: SparkSession,
         (topic.options(subscribe=f"{topic.name}x"), f"the topic does not exist; did you mean {topic.name}?"),
         (topic.options(**{"kafka.sasl.pasword": SECRET}), "did you mean kafka.sasl.password?"),
         (
-            topic.options(
-                **{"kafka.bootstrap.servers": f"127.0.0.1:{free_ports(1)[0]}", "kafka.sasl.password": SECRET}
-            ),
-            "did not answer as expected: _TRANSPORT",
+            topic.options(**nobody),
+            f"Kafka at {nobody['kafka.bootstrap.servers']} did not answer as expected: _TRANSPORT",
         ),
     ):
         with pytest.raises(AnalysisException) as refused:
