@@ -132,6 +132,10 @@ class KafkaAdmin:
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.earliest())
 
+    def offsets_at(self, partitions: Sequence[TopicPartition], timestamp_ms: int) -> dict[TopicPartition, int]:
+        """Return the first offset of this time or later. Partitions without such a record are left out."""
+        return self._offsets(partitions, OffsetSpec.for_timestamp(timestamp_ms))
+
     def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         if not partitions:
             return {}

@@ -55,7 +55,7 @@ class Reporter(Protocol):
     def report(self, context: ErrorContext, origin: Origin) -> None: ...
 
 
-class DeadLetters(Reporter, Protocol):
+class DeadLetterTopicReporter(Reporter, Protocol):
     """The reporter that writes to a dead letter topic: once per error, even if the task restarts."""
 
     topic: str
@@ -80,7 +80,7 @@ class Guard:
         tolerance: TolerancePolicy,
         retry_on: str,
         reporters: Sequence[Reporter],
-        dead_letters: DeadLetters | None,
+        dead_letters: DeadLetterTopicReporter | None,
         clock: Clock,
         jitter: Callable[[], float],
         patience_ms: Callable[[int], int],

@@ -1,4 +1,4 @@
-"""Real Spark reads real exports by the code of docs/how-to/read-from-spark.md."""
+"""Real Spark reads real exports by the code of docs/how-to/read-from-spark.md, section Exports."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def files(db: None, settings: Settings, tmp_path: Path) -> dict[str, Path]:
 
 def read_by_page(files: dict[str, Path]) -> Any:
     """What Spark says after the page's code, in a process of its own."""
-    code = "".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    exports = PAGE.read_text().partition("\n## Exports\n")[2]
+    code = "".join(re.findall(r"```python\n(.*?)```", exports, re.DOTALL))
     for name, path in files.items():
         assert name in code
         code = code.replace(f'"{name}"', f'"{path}"')

@@ -238,6 +238,12 @@ class Broker:
     def begin_offset(self, partition: TopicPartition) -> int:
         return self.create(partition.topic).begins[partition.partition]
 
+    def offset_at(self, partition: TopicPartition, timestamp_ms: int) -> int | None:
+        """The first offset of this time or later."""
+        log = self.create(partition.topic).logs[partition.partition]
+        later = (at for at, one in enumerate(log) if one.record is not None and one.record.timestamp >= timestamp_ms)
+        return next((at for at in later if at >= self.begin_offset(partition)), None)
+
     def end_offset(self, partition: TopicPartition, *, committed: bool = True) -> int:
         """The high watermark, or the last stable offset."""
         log = self.create(partition.topic).logs[partition.partition]

@@ -146,5 +146,9 @@ class FakeAdmin:
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._kafka.request("list_offsets", lambda: {one: self._kafka.begin_offset(one) for one in partitions})
 
+    def offsets_at(self, partitions: Sequence[TopicPartition], timestamp_ms: int) -> dict[TopicPartition, int]:
+        found = {one: self._kafka.offset_at(one, timestamp_ms) for one in partitions}
+        return {one: offset for one, offset in found.items() if offset is not None}
+
     def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         return self._kafka.request("committed", lambda: self._kafka.fetch_offsets(group, partitions))

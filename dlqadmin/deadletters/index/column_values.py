@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from engine.dialects.letter_values import EPOCH, MAX_INT, MAX_LONG, bounded, clean, moment
 from engine.record.record import Headers
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MAX_MS = 253_370_764_800_000  # the year 9999
-MAX_INT, MAX_LONG = 2**31 - 1, 2**63 - 1
-
-
-def clean(text: str, limit: int) -> str:
-    """Return text that any database stores: without NUL and lone surrogates, cut to `limit`."""
-    if len(text) <= limit and text.isascii() and "\0" not in text:
-        return text
-    return text[:limit].replace("\0", "�").encode("utf-8", "replace").decode()
-
-
-def moment(ms: int | None) -> datetime | None:
-    """Convert epoch milliseconds to a time; None outside the years 1970 to 9999."""
-    return None if ms is None or not 0 <= ms < MAX_MS else EPOCH + timedelta(milliseconds=ms)
-
-
-def bounded(value: int | None, maximum: int = MAX_LONG) -> int | None:
-    """Return the number if a column can store it, else None."""
-    return value if value is not None and -maximum <= value <= maximum else None
+__all__ = [
+    "EPOCH",
+    "MAX_INT",
+    "MAX_LONG",
+    "blank_headers",
+    "bounded",
+    "clean",
+    "key_hash",
+    "key_text",
+    "moment",
+    "pack_headers",
+    "unpack_headers",
+]
 
 
 def key_text(key: bytes | None) -> str | None:

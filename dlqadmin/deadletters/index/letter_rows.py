@@ -32,6 +32,7 @@ from dlqadmin.deadletters.models import (
     Trace,
 )
 from engine.dialects.facts import last, number, text
+from engine.dialects.letter_values import group_name, origin_topic, short_message, task_name
 from engine.record.replay import ATTEMPT, ITEM
 
 MAX_ITEM = 60  # our item ids are shorter; anything longer is from another tool
@@ -100,12 +101,6 @@ ORIGINS = BulkTable(OriginSource, dict.fromkeys(("cluster", "topic", "connector"
 Cell = tuple[int, int, str, str, str]  # hour or day, fingerprint, cluster, topic, connector
 
 
-def origin_topic(item: ParsedMessage) -> str:
-    """Return the topic that the record came from; empty if it is unknown."""
-    origin = item.facts.origin
-    return clean(origin.topic, 249) if origin else ""
-
-
 def letter(item: ParsedMessage) -> tuple[Any, ...]:
     """Return a row of LETTERS without its first four columns, which the writer adds."""
     facts, message, origin = item.facts, item.message, item.facts.origin
@@ -120,9 +115,9 @@ def letter(item: ParsedMessage) -> tuple[Any, ...]:
         bounded(facts.elapsed_ms),
         bounded(facts.attempt, MAX_INT),
         item.connector,
-        clean(facts.task_id, 220),
-        clean(facts.group, 255) or None,
-        origin_topic(item),
+        task_name(facts),
+        group_name(facts) or None,
+        origin_topic(facts),
         bounded(origin.partition, MAX_INT) if origin else None,
         bounded(origin.offset) if origin else None,
         moment(origin.timestamp) if origin else None,
@@ -130,7 +125,7 @@ def letter(item: ParsedMessage) -> tuple[Any, ...]:
         key_hash(item.key),
         None if item.key is None else len(item.key),
         None if item.value is None else len(item.value),
-        clean(" ".join(facts.root_message[:2000].split()), 500),
+        short_message(facts),
         facts.dialect,
         facts.readable,
         clean(facts.truncated, 100) if facts.truncated else None,

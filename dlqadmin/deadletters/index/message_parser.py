@@ -11,16 +11,24 @@ from django.conf import settings
 
 from dlqadmin.deadletters.index import letter_rows
 from dlqadmin.deadletters.index.active_mappings import NO_MAPPINGS, ActiveMappings
-from dlqadmin.deadletters.index.column_values import blank_headers, clean, moment
+from dlqadmin.deadletters.index.column_values import blank_headers, clean
 from dlqadmin.deadletters.index.fingerprint import MAX_MESSAGE, fingerprint
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage, ParsedTrace
 from dlqadmin.deadletters.models import Original, TimeSource
 from engine.dialects import unreadable
 from engine.dialects.facts import DeadLetterFacts, Origin
+from engine.dialects.letter_values import (
+    MAX_TRACE,
+    connector_name,
+    exception_class,
+    failure_time,
+    origin_topic,
+    original_key,
+    stage_name,
+)
 from engine.dialects.stack_traces import cached_first_frame, outer_exceptions, split
 from engine.record.record import RawRecord
 
-MAX_TRACE = 200_000
 MAX_OUTER = 10  # exceptions around the root cause
 MAX_REFUSED = 500
 REMEMBERED_FRAMES = 16_000  # characters; longer frames are not cached
@@ -33,14 +41,14 @@ def parse_message(message: RawRecord, now: datetime, mappings: ActiveMappings = 
         trace = _read_trace(facts.trace)
     except Exception:  # noqa: BLE001, one odd message must not stop the index
         facts, trace = unreadable.read(message), ParsedTrace()
-    failed_at, time_source = failure_time(facts, message, now)
+    failed_at, time_source = _failure_time(facts, message, now)
     return _with_rows(
         ParsedMessage(
             message=message,
             facts=facts,
             fingerprint=fingerprint(
-                clean(facts.root_class, 300) or "UnknownException",
-                clean(facts.stage, 40) or "UNKNOWN",
+                exception_class(facts),
+                stage_name(facts),
                 clean(facts.root_message, MAX_MESSAGE),
                 trace.place,
                 outer_exceptions(trace.heads)[:MAX_OUTER],
@@ -48,27 +56,13 @@ def parse_message(message: RawRecord, now: datetime, mappings: ActiveMappings = 
             ),
             failed_at=failed_at,
             time_source=time_source,
-            connector=clean(facts.connector, 200),
+            connector=connector_name(facts),
             trace=trace,
             original="embedded" if facts.complete else "unknown",
-            key=facts.key if facts.complete or facts.key is not None else message.key,
+            key=original_key(facts, message),
             value=facts.value,
         )
     )
-
-
-def failure_time(facts: DeadLetterFacts, message: RawRecord, now: datetime) -> tuple[datetime, TimeSource]:
-    """Return when the record failed, and the clock that tells it.
-
-    A create time that the writer copied from the failed record is no such clock. Then only an upper bound is known:
-    the time of indexing.
-    """
-    if stated := moment(facts.failed_at):
-        return stated, TimeSource.WRITER
-    appended = message.timestamp_type == "LOG_APPEND_TIME"
-    if (appended or not facts.copies_timestamp) and (written := moment(message.timestamp)):
-        return written, TimeSource.APPEND if appended else TimeSource.CREATE
-    return now, TimeSource.INDEX
 
 
 def with_original(prepared: ParsedMessage, record: RawRecord | None) -> ParsedMessage:
@@ -147,9 +141,15 @@ def _read_trace(text: str) -> ParsedTrace:
     return ParsedTrace(heads, frames, digest, clean(f"{frame.file}:{frame.function}", 300) if frame else "")
 
 
+def _failure_time(facts: DeadLetterFacts, message: RawRecord, now: datetime) -> tuple[datetime, TimeSource]:
+    """Return when the record failed. If nothing tells it, the time of indexing is the upper bound."""
+    told = failure_time(facts, message)
+    return (now, TimeSource.INDEX) if told is None else (told[0], TimeSource(told[1]))
+
+
 def _group_origin(message: RawRecord, facts: DeadLetterFacts) -> str:
     """Return whose failures these are: of a connector, else of who reads the origin topic, else of the topic."""
-    return clean(facts.connector, 200) or clean(facts.origin.topic if facts.origin else "", 249) or message.topic
+    return connector_name(facts) or origin_topic(facts) or message.topic
 
 
 def _digest(frames: str) -> str:

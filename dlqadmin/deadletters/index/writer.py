@@ -34,6 +34,7 @@ from dlqadmin.deadletters.models import (
     WorkChange,
     WorkState,
 )
+from engine.dialects.letter_values import origin_topic
 from engine.schemas.framing import frame_of
 
 Coordinates = tuple[str, int, int]
@@ -280,7 +281,7 @@ def _insert(
     writer.keep(letter_rows.TRACES, sorted(traces.items()))
     letters = zip(ids, found, fresh, strict=True)
     writer.insert(letter_rows.LETTERS, ((pk, why, cluster, now, *item.letter) for pk, why, item in letters))
-    origins = {(cluster, item.message.topic, item.connector, letter_rows.origin_topic(item)) for item in fresh}
+    origins = {(cluster, item.message.topic, item.connector, origin_topic(item.facts)) for item in fresh}
     writer.keep(letter_rows.ORIGINS, sorted(row for row in origins if row[-1]))
     writer.insert(letter_rows.BODIES, ((pk, *item.body) for pk, item in zip(ids, fresh, strict=True)))
     word_index.queue(ids, now)
