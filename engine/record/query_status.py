@@ -6,6 +6,7 @@ that the query is forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -104,7 +105,6 @@ def encode(status: QueryStatus) -> bytes:
 def decode(value: bytes, *, name: str | None = None, time: int | None = None) -> QueryStatus | None:
     """Return the status in a record; None if there is none.
 
-    Newer and older engines may write other fields: unknown ones are ignored, and unusable ones have their defaults.
     `name` is that of the key, which decides. `time` stands for a missing one.
     """
     try:
@@ -113,6 +113,14 @@ def decode(value: bytes, *, name: str | None = None, time: int | None = None) ->
         return None
     if name is not None:
         found["name"] = name
+    return from_document(found, time)
+
+
+def from_document(found: Mapping[str, Any], time: int | None = None) -> QueryStatus | None:
+    """Return the status in a JSON object; None if there is none.
+
+    Newer and older engines may write other fields: unknown ones are ignored, and unusable ones have their defaults.
+    """
     usable: dict[str, Any] = {}
     for field in msgspec.structs.fields(QueryStatus):
         if field.encode_name in found:
