@@ -57,6 +57,12 @@ def is_known(name: str) -> bool:
     return is_in_reach(name) and bool(metrics.snapshots(query_reporter(name)))
 
 
+def lag(name: str) -> int | None:
+    """Return the records that the query has not read yet, as it last reported; None if unknown."""
+    rows = metrics.snapshots(query_reporter(name)).values()
+    return next((metrics.task_lag(row.status) for (row,) in rows), None)
+
+
 def dead_letter_topics() -> set[str]:
     """Return the dead letter topics of all queries, because no replay may write to any of them."""
     rows = TaskSnapshot._base_manager.filter(connector__startswith=query_reporter("")).values_list("status", flat=True)
