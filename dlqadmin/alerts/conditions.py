@@ -182,7 +182,7 @@ def failure_rate(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterabl
 def low_budgets(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield the tasks with less than a share of their error budget left."""
     for row in facts.connectors:
-        if not scope.has_connector(row.name):
+        if row.has_ended or not scope.has_connector(row.name):
             continue
         for task in row.tasks:
             limits = [one for one in (task.budget.total, task.budget.rate) if one is not None and one.limit > 0]

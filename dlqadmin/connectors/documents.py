@@ -211,6 +211,11 @@ class ConnectorDocument(Document):
         """Return the connector's cluster and name."""
         return ConnectorKey(self.cluster, self.name)
 
+    @property
+    def has_ended(self) -> bool:
+        """Return whether it is a Spark query that has finished or was stopped, so that it can't fail any more."""
+        return self.key.is_query and self.shown.state in ("finished", "stopped")
+
     def task_label(self, task: int) -> str:
         """Return the name of a task in texts. A Spark query is its own only task."""
         return str(self.key) if self.key.is_query else f"{self.key}-{task}"

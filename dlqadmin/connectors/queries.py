@@ -19,6 +19,7 @@ from dlqadmin.connectors.documents import (
     ConnectorAnswer,
     ConnectorDocument,
     ConnectorList,
+    EndangeredTask,
     ShownState,
 )
 from dlqadmin.connectors.states import HELD, derive, reported_states, shown_state
@@ -43,11 +44,15 @@ def connectors() -> ConnectorList:
     rows = documents(responses, now)
     return ConnectorList(
         clusters=[cluster_document(response) for response in responses],
-        nearest=error_budgets.nearest_to_failing(
-            (ConnectorKey(row.cluster, row.name), task.id, task.budget) for row in rows for task in row.tasks
-        ),
+        nearest=nearest(rows),
         results=rows,
     )
+
+
+def nearest(rows: Iterable[ConnectorDocument]) -> list[EndangeredTask]:
+    """Return the tasks closest to failing. Pure."""
+    running = (row for row in rows if not row.has_ended)
+    return error_budgets.nearest_to_failing((row.key, task.id, task.budget) for row in running for task in row.tasks)
 
 
 def cluster_document(response: ClusterResponse) -> ConnectClusterDocument:

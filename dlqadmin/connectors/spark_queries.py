@@ -38,15 +38,15 @@ _TEXTS: Mapping[QueryState, str] = {
 
 def fetch_all(now: datetime) -> tuple[ClusterResponse, ...]:
     """Return the responses of the Connect clusters and, if a query in reach has reported, that of the queries."""
-    queries = response(now)
+    queries = response(metrics.snapshots(), now)
     return (*fetch_connectors(now), *((queries,) if queries.body else ()))
 
 
-def response(now: datetime) -> ClusterResponse:
-    """Return the last reports of the queries in reach. No request is sent."""
+def response(figures: Mapping[str, Sequence[TaskSnapshot]], now: datetime) -> ClusterResponse:
+    """Return the queries of these last reports. Pure."""
     found = {
         connector_of(name): _row(status, now)
-        for name, rows in metrics.snapshots().items()
+        for name, rows in figures.items()
         if is_query_reporter(name) and (status := _status(rows)) is not None
     }
     return ClusterResponse(reachable=True, at=now, body=found, cluster=SPARK, software="spark")

@@ -90,6 +90,8 @@ def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Fin
 def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
     """Yield tasks whose next error makes them fail, and tasks near a tolerance limit."""
     for row in rows:
+        if row.has_ended:
+            continue
         for task in row.tasks:
             if task.reported_at and task.budget.risk in BUDGETS:
                 kind, said = BUDGETS[task.budget.risk]

@@ -175,7 +175,7 @@ def _look() -> Readers:
     now = timezone.now()
     answer = cluster_responses.of_own_engine(cluster_responses.fetch_connectors(now))
     index = followed_topics()  # once, because it queries the database
-    queries = _readers(spark_queries.response(now), index, now)
+    queries = _readers(spark_queries.response(metrics.snapshots(), now), index, now)
     if answer is None:  # no engine is configured, so every other reader is a foreign group
         return Readers(by_name=queries)
     return Readers(

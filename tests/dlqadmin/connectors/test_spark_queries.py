@@ -14,6 +14,7 @@ from dlqadmin.alerts.models import AlertFiring
 from dlqadmin.connectors import connect_clusters
 from dlqadmin.connectors.queries import dead_letter_topics, documents
 from dlqadmin.connectors.spark_queries import fetch_all, response
+from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskMinute
 from dlqadmin.overview.queries import watched_topics
 from engine.record.query_status import QueryState
@@ -96,7 +97,7 @@ def test_the_state_is_that_of_the_last_report_until_reports_are_missing(
 ) -> None:
     report(**changes)
     now = AT + timedelta(milliseconds=later_ms)
-    (row,) = documents([response(now)], now)
+    (row,) = documents([response(metrics.snapshots(), now)], now)
     assert (row.shown.state, row.shown.text) == (state, text)
     assert [task.state for task in row.tasks] == [of_task]
     counts = row.shown.tasks
@@ -186,6 +187,17 @@ def test_an_alert_about_a_connector_is_about_a_query_too(
     assert tick(AT + timedelta(seconds=20)) == 1
     firing = AlertFiring.objects.get()
     assert firing.title.startswith("spark/orders")
+
+
+@pytest.mark.parametrize(("state", "is_near"), [(QueryState.RUNNING, True), (QueryState.FINISHED, False)])
+def test_a_query_that_has_ended_is_not_close_to_failing(
+    as_viewer: APIClient, engine: FakeEngine, state: QueryState, is_near: bool
+) -> None:
+    report(time=now_ms(), state=state, tolerance={"limit": 100, "used": 99, "rate_limit": -1, "rate_used": 0})
+    near = as_viewer.get(API).json()["nearest"]
+    assert [(one["cluster"], one["connector"]) for one in near] == ([("spark", "orders")] if is_near else [])
+    titles = [item["title"] for item in as_viewer.get(ATTENTION).json()["items"]]
+    assert ("spark/orders is close to its tolerance limit" in titles) is is_near
 
 
 def test_a_failed_query_and_a_silent_one_need_attention_and_a_stopped_one_does_not(
