@@ -182,13 +182,13 @@ def failure_rate(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterabl
 def low_budgets(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield the tasks with less than a share of their error budget left."""
     for row in facts.connectors:
-        if not scope.has_connector(row.name):
+        if row.has_ended or not scope.has_connector(row.name):
             continue
         for task in row.tasks:
             limits = [one for one in (task.budget.total, task.budget.rate) if one is not None and one.limit > 0]
             left = min((100 * max(0, one.limit - one.used) / one.limit for one in limits), default=None)
             if left is not None and left < values["percent"]:
-                title = f"{row.name}-{task.id} has {left:.3g} % of its error budget left"
+                title = f"{row.task_label(task.id)} has {left:.3g} % of its error budget left"
                 yield _of_task("budget", row, task.id, title, facts, {"left_percent": round(left, 1)})
 
 
@@ -198,14 +198,14 @@ def failed_tasks(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterabl
         if scope.has_connector(row.name):
             for task in row.tasks:
                 if task.state == "FAILED":
-                    yield _of_task("task_failed", row, task.id, f"{row.name}-{task.id} failed", facts, {})
+                    yield _of_task("task_failed", row, task.id, f"{row.task_label(task.id)} failed", facts, {})
 
 
 def paused_connectors(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield the connectors that are paused or stopped."""
     for row in facts.connectors:
         if row.shown.state in HELD and scope.has_connector(row.name):
-            title, at = f"{row.name} is {row.shown.state}", facts.at
+            title, at = f"{row.key} is {row.shown.state}", facts.at
             found = {"connector": row.name, "cluster": row.cluster}
             yield SubjectMatch("connector_paused", "connector", f"{row.cluster}/{row.name}", title, at, at, facts=found)
 

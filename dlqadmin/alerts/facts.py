@@ -14,9 +14,9 @@ from django.db.models import Max, Q, Sum
 from dlqadmin.alerts.rule_filters import KnownFingerprint, SourceCell
 from dlqadmin.broker import retention
 from dlqadmin.broker.availability import availability
-from dlqadmin.connectors.cluster_responses import fetch_connectors
 from dlqadmin.connectors.documents import ConnectorDocument
 from dlqadmin.connectors.queries import documents
+from dlqadmin.connectors.spark_queries import fetch_all
 from dlqadmin.deadletters.group_states import NEW_FOR
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import (
@@ -278,8 +278,11 @@ def _fingerprints(pks: Collection[int]) -> Iterable[tuple[Any, ...]]:
 
 
 def _connectors(now: datetime) -> list[ConnectorDocument]:
-    """Return the connectors of the clusters that respond: the last known states of others are no news."""
-    return documents([one for one in fetch_connectors(now) if one.reachable], now)
+    """Return the Spark queries, and the connectors of the clusters that respond.
+
+    The last known states of other clusters are no news.
+    """
+    return documents([one for one in fetch_all(now) if one.reachable], now)
 
 
 def _lag(now: datetime) -> dict[str, float]:

@@ -19,6 +19,7 @@ from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountHour, DeadLetter, Group, GroupStatus
 from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 from dlqadmin.metrics.models import TaskMinute
+from dlqadmin.metrics.reporter_names import connector_of
 from dlqadmin.metrics.throughput import CONSUMED
 
 FINE_S, COARSE_S = 300, 3600
@@ -160,7 +161,7 @@ class AlertHistory:
             last = bisect_right(times, at) - 1
             first = bisect_right(times, at - timedelta(seconds=seconds)) - 1
             if last >= 0:
-                found[connector] += max(0, totals[last] - (totals[first] if first >= 0 else 0))
+                found[connector_of(connector)] += max(0, totals[last] - (totals[first] if first >= 0 else 0))
         return found
 
 

@@ -15,12 +15,13 @@ from dlqadmin.connectors.connect_clusters import ENGINE, ConnectCluster, Connect
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.connectors.secret_options import masked, secret_options
 from dlqadmin.connectors.task_documents import document
+from dlqadmin.metrics.reporter_names import SPARK
 from dlqadmin.rest.text import storable
 from dlqadmin.teams.reach import current_reach
 
 SAVED_EVERY = timedelta(seconds=5)
 AT_ONCE = 8  # clusters
-Software = Literal["dlqadmin", "kafka_connect"]
+Software = Literal["dlqadmin", "kafka_connect", "spark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class ClusterResponse:
 
     `at` is None if the cluster never answered. `trouble` is a sentence if the cluster refused the dashboard, or if
     the dashboard's settings prevent access. `software` is None if no response told it.
+
+    The reports of Spark queries have the form of a response, too: see `spark_queries.py`.
     """
 
     reachable: bool
@@ -51,8 +54,13 @@ class ClusterResponse:
 
     @property
     def has_figures(self) -> bool:
-        """Return whether the dashboard has figures of its tasks: those that STATUS_TOPIC has of our engine."""
-        return self.cluster == ENGINE and self.software != "kafka_connect"
+        """Return whether the dashboard has figures of its tasks: those that STATUS_TOPIC has of engine and queries."""
+        return not self.is_connect or (self.cluster == ENGINE and self.software != "kafka_connect")
+
+    @property
+    def is_connect(self) -> bool:
+        """Return whether it is of a Connect cluster, not of the Spark queries."""
+        return self.cluster != SPARK
 
     def connectors(self) -> Iterator[ConnectorKey]:
         """Yield its connectors, sorted by name."""
@@ -114,7 +122,7 @@ def is_kafka_connect(cluster: ConnectCluster) -> bool:
 
 def of_own_engine(responses: Iterable[ClusterResponse]) -> ClusterResponse | None:
     """Return the response of our engine that reports to this dashboard; None if there is none."""
-    return next((response for response in responses if response.has_figures), None)
+    return next((response for response in responses if response.has_figures and response.is_connect), None)
 
 
 def _known_software(kept: EngineAnswer | None, now: datetime) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from dlqadmin.metrics.reporter_names import SPARK, query_reporter
 from dlqadmin.teams.reach import current_reach
 
 ENGINE = "engine"
@@ -22,10 +23,23 @@ _TEXTS = ("url", "token", "token_file", "user", "password", "password_file", "ca
 
 
 class ConnectorKey(NamedTuple):
-    """A connector's cluster and name. Two clusters may have a connector of the same name."""
+    """A connector's cluster and name. Two clusters may have a connector of the same name.
+
+    Guarded Spark queries are in the cluster `spark`, which is no Connect cluster.
+    """
 
     cluster: str
     name: str
+
+    @property
+    def is_query(self) -> bool:
+        """Return whether it is a Spark query."""
+        return self.cluster == SPARK
+
+    @property
+    def reporter(self) -> str:
+        """Return the name under which its figures are stored."""
+        return query_reporter(self.name) if self.is_query else self.name
 
     def __str__(self) -> str:
         """Return the name in texts. It begins with the cluster, unless that is `engine`."""
@@ -92,10 +106,10 @@ def problems() -> Iterator[str]:
     if not settings.ENGINE_URL and not settings.CONNECT_CLUSTERS:
         yield "ENGINE_URL is empty and CONNECT_CLUSTERS names no cluster. Set one of them"
     for name, options in settings.CONNECT_CLUSTERS.items():
-        if not _NAME.fullmatch(name) or name == ENGINE:
+        if not _NAME.fullmatch(name) or name in (ENGINE, SPARK):
             yield (
                 f"CONNECT_CLUSTERS: {name!r} is not a name for a cluster. Write up to 50 letters, digits, '.', '_' "
-                f"and '-'; {ENGINE!r} is the cluster of ENGINE_URL"
+                f"and '-'; {ENGINE!r} is the cluster of ENGINE_URL, and {SPARK!r} has the Spark queries"
             )
         elif not isinstance(options, dict):
             yield f"CONNECT_CLUSTERS: {name} must be an object with 'url' and other options"

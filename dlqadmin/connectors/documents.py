@@ -12,8 +12,9 @@ from dlqadmin.rest.documents import Document, Time
 # Ordered from closest to failing to farthest. A `fail_fast` task has made no error yet: its first error fails it.
 Risk = Literal["failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown"]
 
-# `no_tasks`: nothing to run. `unknown`: the engine does not respond.
-DerivedState = Literal["failed", "stopped", "paused", "unassigned", "no_tasks", "unknown", "running"]
+# `no_tasks`: nothing to run. `unknown`: the engine does not respond, or the Spark query does not report.
+# `finished`: a Spark query that has read everything.
+DerivedState = Literal["failed", "stopped", "paused", "unassigned", "no_tasks", "unknown", "running", "finished"]
 
 
 class TaskCounts(Document):
@@ -31,13 +32,14 @@ class ShownState(Document):
     """The state of a connector, derived from its own state and those of its tasks.
 
     `running` means that all tasks run. `failed` means that the connector or some tasks failed; `text`
-    has the numbers. `since` is null if it is not known, and for `running`.
+    has the numbers. `since` is null if it is not known, and for connectors that run.
 
     `by` and `reason` are those of the person who paused or stopped the connector. They are null if the
     request did not go through the dashboard.
 
     If the engine does not respond, `state` is `unknown`, and `last_known` and `tasks` are those of its
-    last response, at `as_of`. Otherwise `last_known` and `as_of` are null.
+    last response, at `as_of`. So it is with a Spark query that misses its reports. Otherwise `last_known` and `as_of`
+    are null.
     """
 
     state: DerivedState
@@ -147,8 +149,28 @@ class TaskDocument(Document):
     reported_at: Time | None
 
 
+class SparkQueryDocument(Document):
+    """The run of a guarded Spark query, by its last report.
+
+    `run` is the id of Spark's query run or job run, `started_at` its begin. `batch` is the last micro-batch of a
+    stream. While the query runs, it reports at least every `every_ms`. It `is_silent` after three such intervals
+    without a report: then nobody knows whether it still runs.
+    """
+
+    run: str
+    started_at: Time | None
+    is_stream: bool
+    batch: int | None
+    reported_at: Time
+    every_ms: int
+    is_silent: bool
+
+
 class ConnectorDocument(Document):
-    """One connector of a Connect cluster. Secrets in its configuration are masked.
+    """One connector of a Connect cluster, or a guarded Spark query. Secrets in its configuration are masked.
+
+    A query is in the cluster `spark`, of kind and type `query`, with one task. Its `config` are its error options.
+    Nobody can start, stop or change it here. `query` is null for connectors.
 
     Without `has_figures` the tasks report no counts to the dashboard: `metrics`, `stages` and the tasks' error
     budgets are empty, and `lag` is null. Kafka Connect's tasks never report any.
@@ -156,7 +178,7 @@ class ConnectorDocument(Document):
     `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
     `trace` is that of the connector itself, not of a task.
 
-    `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null for an
+    `kind` is sink, source, stream or query; `type` is Kafka Connect's term. `delivery` is null for an
     unusable configuration. `dlq_topic` is null if no dead letters are written.
 
     `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
@@ -182,11 +204,21 @@ class ConnectorDocument(Document):
     lag: int | None
     stages: list[StageCounts]
     last_error_at: Time | None
+    query: SparkQueryDocument | None
 
     @property
     def key(self) -> ConnectorKey:
         """Return the connector's cluster and name."""
         return ConnectorKey(self.cluster, self.name)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether it is a Spark query that has finished or was stopped, so that it can't fail any more."""
+        return self.key.is_query and self.shown.state in ("finished", "stopped")
+
+    def task_label(self, task: int) -> str:
+        """Return the name of a task in texts. A Spark query is its own only task."""
+        return str(self.key) if self.key.is_query else f"{self.key}-{task}"
 
 
 class ConnectorAnswer(ConnectorDocument):
@@ -197,16 +229,18 @@ class ConnectorAnswer(ConnectorDocument):
 
 
 class ConnectClusterDocument(Document):
-    """A Connect cluster of the settings.
+    """A Connect cluster of the settings, or the Spark queries.
 
     `software` is found out from its responses: `dlqadmin` is this project's engine, `kafka_connect` is Java's. It is
-    null until the cluster responds. `trouble` is a sentence while it is unreachable; then its connectors are those
-    of its last response, at `as_of`. `has_figures`: the dashboard has the record counts and error budgets of its
-    tasks.
+    null until the cluster responds. `spark` is no Connect cluster: it lists the guarded Spark queries, once one has
+    reported.
+
+    `trouble` is a sentence while the cluster is unreachable; then its connectors are those of its last response, at
+    `as_of`. `has_figures`: the dashboard has the record counts and error budgets of its tasks.
     """
 
     name: str
-    software: Literal["dlqadmin", "kafka_connect"] | None
+    software: Literal["dlqadmin", "kafka_connect", "spark"] | None
     version: str
     reachable: bool
     as_of: Time | None

@@ -1,4 +1,7 @@
-"""Connector documents: the responses of the Connect clusters joined with the latest figures of each task."""
+"""Connector documents: the responses of the Connect clusters joined with the latest figures of each task.
+
+Guarded Spark queries are listed with them.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,8 +10,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from dlqadmin.connectors import error_budgets
-from dlqadmin.connectors.cluster_responses import ClusterResponse, fetch_connectors, last_responses
+from dlqadmin.connectors import error_budgets, spark_queries
+from dlqadmin.connectors.cluster_responses import ClusterResponse, last_responses
 from dlqadmin.connectors.connect_clusters import ConnectorKey
 from dlqadmin.connectors.control_history import newest_requests
 from dlqadmin.connectors.documents import (
@@ -16,6 +19,7 @@ from dlqadmin.connectors.documents import (
     ConnectorAnswer,
     ConnectorDocument,
     ConnectorList,
+    EndangeredTask,
     ShownState,
 )
 from dlqadmin.connectors.states import HELD, derive, reported_states, shown_state
@@ -36,15 +40,19 @@ _NO_FIGURES: Mapping[str, list[TaskSnapshot]] = {}
 def connectors() -> ConnectorList:
     """Return the clusters, and every connector: sorted by cluster, then by name."""
     now = timezone.now()
-    responses = fetch_connectors(now)
+    responses = spark_queries.fetch_all(now)
     rows = documents(responses, now)
     return ConnectorList(
         clusters=[cluster_document(response) for response in responses],
-        nearest=error_budgets.nearest_to_failing(
-            (ConnectorKey(row.cluster, row.name), task.id, task.budget) for row in rows for task in row.tasks
-        ),
+        nearest=nearest(rows),
         results=rows,
     )
+
+
+def nearest(rows: Iterable[ConnectorDocument]) -> list[EndangeredTask]:
+    """Return the tasks closest to failing. Pure."""
+    running = (row for row in rows if not row.has_ended)
+    return error_budgets.nearest_to_failing((row.key, task.id, task.budget) for row in running for task in row.tasks)
 
 
 def cluster_document(response: ClusterResponse) -> ConnectClusterDocument:
@@ -69,7 +77,7 @@ def documents(responses: Iterable[ClusterResponse], now: datetime) -> list[Conne
             key,
             response.body[key.name],
             shown[key],
-            figures.get(key.name, []) if response.has_figures else None,
+            figures.get(key.reporter, []) if response.has_figures else None,
             paces,
             now,
         )
@@ -82,17 +90,19 @@ def shown_states(
     responses: Iterable[ClusterResponse], figures: Mapping[str, Sequence[TaskSnapshot]]
 ) -> dict[ConnectorKey, ShownState]:
     """Return the state that the screens show for each connector, sorted by cluster, then by name."""
+    every = list(responses)
     told = [
         (response, key, reported_states(response.body[key.name]))
-        for response in responses
+        for response in every
         for key in response.connectors()
+        if response.is_connect
     ]
     held = [key for _, key, states in told if derive(states.connector, states.counts) in HELD]
     requests = newest_requests(held)
-    return {
+    shown = {
         key: shown_state(
             states,
-            figures.get(key.name, ()) if response.has_figures else (),
+            figures.get(key.reporter, ()) if response.has_figures else (),
             requests.get(key),
             reachable=response.reachable,
             as_of=response.at,
@@ -100,21 +110,22 @@ def shown_states(
         )
         for response, key, states in told
     }
+    return shown | spark_queries.shown_states(every, figures)
 
 
 def connector(key: ConnectorKey) -> ConnectorAnswer | None:
     """Return one connector; None if it does not exist."""
     now = timezone.now()
-    response = next((one for one in fetch_connectors(now) if one.cluster == key.cluster), None)
+    response = next((one for one in spark_queries.fetch_all(now) if one.cluster == key.cluster), None)
     if response is None or key.name not in response.body:
         return None
-    figures = metrics.snapshots(key.name) if response.has_figures else _NO_FIGURES
+    figures = metrics.snapshots(key.reporter) if response.has_figures else _NO_FIGURES
     one = replace(response, body={key.name: response.body[key.name]})
     row = connector_document(
         key,
         response.body[key.name],
         shown_states([one], figures)[key],
-        figures.get(key.name, []) if response.has_figures else None,
+        figures.get(key.reporter, []) if response.has_figures else None,
         errors_per_hour(now),
         now,
     )
@@ -138,6 +149,7 @@ def connector_document(
     info, status = document(row, "info"), document(row, "status")
     config = document(info, "config")
     state = document(status, "connector")
+    run = spark_queries.run_document(figures, now) if key.is_query else None
     newest = max(figures, key=lambda snapshot: snapshot.reported_at, default=None)
     report = newest.status if newest else {}
     kind = str(report.get("kind") or info.get("type") or status.get("type") or "sink")
@@ -145,7 +157,7 @@ def connector_document(
     reports = {snapshot.task: snapshot for snapshot in figures}
     known = status.get("tasks")
     told = [task for task in (known if isinstance(known, list) else []) if isinstance(task, dict)]
-    tasks = [task_document(name, task, reports, asked) for task in told]
+    tasks = [task_document(key.reporter, task, reports, asked) for task in told]
     total = metrics.add_metrics(task.metrics for task in tasks)
     lags = [task.lag for task in tasks if task.lag is not None]
     return ConnectorDocument(
@@ -159,7 +171,7 @@ def connector_document(
         trace=quoting_text(text_or_none(state.get("trace")) or "") or None,
         worker_id=str(state.get("worker_id", "")),
         topics=topics_of(row, figures),
-        dlq_topic=_dead_letter_topic(config) if _writes_dead_letters(config) else None,
+        dlq_topic=text_or_none(report.get("dlq_topic")) if run else _written_dead_letter_topic(config),
         delivery=text_or_none(report.get("delivery") or status.get("delivery")),
         dead_letters=text_or_none(report.get("dead_letters")),
         config=config,
@@ -168,17 +180,18 @@ def connector_document(
         lag=sum(lags) if lags else None,
         stages=add_stages(task.stages for task in tasks),
         last_error_at=metrics.last_error_at(total),
+        query=run,
     )
 
 
 def dead_letter_topics() -> set[str]:
-    """Return the topics that connectors name for dead letters, whether written to or not.
+    """Return the topics that connectors and queries name for dead letters, whether written to or not.
 
     Uses the last responses of the clusters and sends no request.
     """
     rows = [row for kept in last_responses() for row in kept.body.values()]
     found = {_dead_letter_topic(document(document(row, "info"), "config")) for row in rows}
-    return {topic for topic in found if topic}
+    return {topic for topic in found if topic} | spark_queries.dead_letter_topics()
 
 
 def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[str]:
@@ -193,6 +206,10 @@ def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[s
 
 def _dead_letter_topic(config: Mapping[str, Any]) -> str | None:
     return next((config[option] for option in DEAD_LETTER_TOPIC if config.get(option)), None)
+
+
+def _written_dead_letter_topic(config: Mapping[str, str]) -> str | None:
+    return _dead_letter_topic(config) if _writes_dead_letters(config) else None
 
 
 def _writes_dead_letters(config: Mapping[str, str]) -> bool:

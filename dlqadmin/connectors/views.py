@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsConnectorEditor, IsOperator, IsViewerOrConnectorEditor
-from dlqadmin.connectors import configurations, connect_clusters, controls, queries, validation
+from dlqadmin.connectors import configurations, connect_clusters, controls, queries, spark_queries, validation
 from dlqadmin.connectors.client import EngineMisconfigured, EngineRefused
 from dlqadmin.connectors.cluster_responses import clusters_with
 from dlqadmin.connectors.connect_clusters import ConnectCluster, ConnectorKey
@@ -33,6 +33,7 @@ from dlqadmin.connectors.requests import (
     RestartBody,
     ValidationBody,
 )
+from dlqadmin.metrics.reporter_names import SPARK
 from dlqadmin.rest.problems import ParameterError, StateConflict, UpstreamUnavailable
 from dlqadmin.rest.requests import checked
 
@@ -160,8 +161,8 @@ class ConnectorView(APIView):
 
     @extend_schema(operation_id="connectors_retrieve", parameters=[_OF_CONNECTOR], responses=ConnectorAnswer)
     def get(self, request: Request, name: str) -> Response:
-        """Return one connector with its tasks and figures."""
-        found = queries.connector(ConnectorKey(_cluster(request, name).name, name))
+        """Return one connector or Spark query with its tasks and figures. Queries are in the cluster `spark`."""
+        found = queries.connector(_known_key(request, name))
         if found is None:
             raise NotFound(f"There is no connector {name}.")
         return Response(found)
@@ -232,6 +233,8 @@ def _cluster(request: Request, connector: str | None = None) -> ConnectCluster:
     if connector is not None and not connect_clusters.is_in_reach(connector):
         raise NotFound(f"There is no connector {connector}.")
     if name := request.query_params.get("cluster"):
+        if name == SPARK:
+            raise NotFound("Spark queries can't be controlled here. Use the program or the cluster that runs them.")
         found = connect_clusters.named(name)
         if found is None:
             raise NotFound(f"There is no Connect cluster {name}.")
@@ -241,6 +244,19 @@ def _cluster(request: Request, connector: str | None = None) -> ConnectCluster:
         listed = ", ".join(cluster.name for cluster in known)
         raise ParameterError("cluster", f"is required: several clusters have a connector {connector}: {listed}")
     return known[0] if known else connect_clusters.configured()[0]
+
+
+def _known_key(request: Request, name: str) -> ConnectorKey:
+    """Return the connector or Spark query that the request names. Raises errors as `_cluster` does."""
+    asked = request.query_params.get("cluster")
+    if asked == SPARK:
+        return ConnectorKey(SPARK, name)
+    if asked is None and spark_queries.is_known(name):
+        if others := clusters_with(name):
+            listed = ", ".join((*(cluster.name for cluster in others), SPARK))
+            raise ParameterError("cluster", f"is required: several clusters have a connector {name}: {listed}")
+        return ConnectorKey(SPARK, name)
+    return ConnectorKey(_cluster(request, name).name, name)
 
 
 def _accepted(cluster: ConnectCluster, name: str, action: str, task: int | None = None) -> Response:

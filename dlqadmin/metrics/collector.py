@@ -1,10 +1,14 @@
-"""Read the engine's status topic into task snapshots and minutes."""
+"""Read the status topic into task snapshots and minutes: of the engine's tasks, and of guarded Spark queries.
+
+A query is stored as task 0 of its reporter name.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import orjson
 from django.conf import settings
 from django.db.models import Max, OuterRef, Subquery
@@ -13,10 +17,13 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.metrics import task_hours
 from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
-from dlqadmin.metrics.queries import task_lag
+from dlqadmin.metrics.queries import LAST_FAILURE, PARTS, task_lag
+from dlqadmin.metrics.reporter_names import is_query_reporter, query_reporter
 from dlqadmin.metrics.topic_positions import Read, follow
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import from_ms
+from engine.record import query_status
+from engine.record.query_status import QueryStatus
 from engine.record.record import RawRecord
 
 TASK_KEY = b"status-task-"
@@ -74,7 +81,11 @@ def fold(records: Iterable[RawRecord]) -> StatusBatch:
     for record in records:
         key = record.key or b""
         if key.startswith(CONNECTOR_KEY):
-            _fold_connector(found, key.removeprefix(CONNECTOR_KEY).decode("utf-8", "replace"), record.value)
+            name = key.removeprefix(CONNECTOR_KEY).decode("utf-8", "replace")
+            if not is_query_reporter(name):
+                _fold_connector(found, name, record.value)
+        elif query := query_status.query_name(key):
+            _fold_query(found, query, record)
         elif task := _task_key(key):
             _fold_task(found, task, record)
     return found
@@ -198,11 +209,34 @@ def _fold_task(found: StatusBatch, task: TaskKey, record: RawRecord) -> None:
     if record.value is None:
         found.tasks_gone.add(task)
         return
-    status = _document(record.value)
-    if status is None:
+    if (status := _document(record.value)) is not None:
+        _fold_status(found, task, status, record.timestamp)
+
+
+def _fold_query(found: StatusBatch, query: str, record: RawRecord) -> None:
+    """Add a report of a query. A tombstone forgets its figures: nothing else would ever delete them."""
+    reporter = query_reporter(query)
+    if record.value is None:
+        _fold_connector(found, reporter, None)
         return
+    status = query_status.decode(record.value, name=query, time=record.timestamp)
+    if status is not None:
+        _fold_status(found, (reporter, 0), _query_document(status), record.timestamp)
+
+
+def _query_document(status: QueryStatus) -> dict[str, Any]:
+    """Return the status of a query as a task's, whose buckets add up to the consumed records."""
+    document: dict[str, Any] = msgspec.to_builtins(status)
+    metrics: dict[str, int] = document["metrics"]
+    buckets = {PARTS["delivered"]: status.good, PARTS["filtered"]: status.filtered, LAST_FAILURE: status.last_failure}
+    document["metrics"] = metrics | {name: max(metrics.get(name, 0), value) for name, value in buckets.items()}
+    document["stages"] = sorted(document["stages"], key=lambda stage: int(stage["index"]))
+    return document
+
+
+def _fold_status(found: StatusBatch, task: TaskKey, status: dict[str, Any], timestamp: int) -> None:
     if not _database_integer(status.get("time")):
-        status["time"] = _database_integer(record.timestamp)
+        status["time"] = _database_integer(timestamp)
     known = found.tasks.get(task)
     is_new = task in found.tasks_gone
     if known is None or is_new or _state(known) != _state(status):
@@ -217,9 +251,14 @@ def _fold_task(found: StatusBatch, task: TaskKey, record: RawRecord) -> None:
 
 
 def _task_key(key: bytes) -> TaskKey | None:
-    """Parse `status-task-<connector>-<task>` to (connector, task); None for other keys."""
+    """Parse `status-task-<connector>-<task>` to (connector, task); None for other keys.
+
+    A connector with the reporter name of a query is left out: its figures would be mixed with those of the query.
+    """
     connector, dash, task = key.removeprefix(TASK_KEY).decode("utf-8", "replace").rpartition("-")
     if not (key.startswith(TASK_KEY) and dash and task.isascii() and task.isdigit() and len(task) < 7):
+        return None
+    if is_query_reporter(connector):
         return None
     return connector[:200], int(task)
 

@@ -1,22 +1,26 @@
-"""Reports of the engine's tasks: their latest state, and their metrics by minute and hour. Annotations of charts."""
+"""Reports of tasks: their latest state, and their metrics by minute and hour. Annotations of charts.
+
+They are the engine's tasks, and guarded Spark queries. `connector` is a name as `reporter_names.py` explains it.
+"""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from dlqadmin.metrics.reporter_names import connector_of
 from dlqadmin.teams.managers import InReach
 from dlqadmin.teams.reach import Reach, remembered
 
 
 def of_reporting(_: Reach) -> Q:
-    """Return the condition on `connector` of rows about the engine's tasks.
+    """Return the condition on `connector` of rows about tasks.
 
     The engine uses the own Kafka cluster, so a team's pattern of that cluster is about its connectors too.
     """
 
     def names(reach: Reach) -> list[str]:
         known = TaskSnapshot._base_manager.order_by().values_list("connector", flat=True).distinct()
-        return [name for name in known if reach.has_connector(name, settings.CLUSTER)]
+        return [name for name in known if reach.has_connector(connector_of(name), settings.CLUSTER)]
 
     return Q(connector__in=remembered("reporting connectors", names))
 

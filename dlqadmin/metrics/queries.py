@@ -133,12 +133,15 @@ def pipeline_of(status: Mapping[str, Any]) -> list[ReportedStage]:
 def by_stage(pipeline: Sequence[ReportedStage], told: object) -> list[int]:
     """Return the counts of these stages in order.
 
-    A task reports them by `<index>:<stage type>:<class, or a node's name>`. Counts of other stages, as before
-    a change of the pipeline, are ignored.
+    A task reports them by `<index>:<stage type>:<class, or a node's name>`, a Spark query always by the class.
+    Counts of other stages, as before a change of the pipeline, are ignored.
     """
     known = told if isinstance(told, dict) else {}
-    keys = (f"{index}:{stage.type}:{stage.name or stage.class_name}" for index, stage in enumerate(pipeline))
-    return [_integer(known.get(key)) for key in keys]
+    keys = (
+        (f"{index}:{stage.type}:{name}" for name in (stage.name, stage.class_name))
+        for index, stage in enumerate(pipeline)
+    )
+    return [_integer(next((known[key] for key in names if key in known), None)) for names in keys]
 
 
 def _counts(metrics: Mapping[str, int]) -> RecordCounts:

@@ -17,6 +17,7 @@ from dlqadmin.metrics import errors, task_hours
 from dlqadmin.metrics.documents import ErrorSeries, TrendMeasure, Trends, TrendSplit, WeekBefore
 from dlqadmin.metrics.errors import HOUR_MS, WEEK, biggest_series, column_start, epoch_ms
 from dlqadmin.metrics.models import TaskHour, TaskSnapshot
+from dlqadmin.metrics.reporter_names import connector_of
 from dlqadmin.metrics.task_hours import HOUR, HOURS_KEPT, TaskName, hour_of
 from dlqadmin.rest.times import from_ms, iso
 
@@ -91,7 +92,8 @@ def trends(asked: TrendRequest) -> Trends:
 
 
 def _filters(asked: TrendRequest) -> Filters:
-    named = {"topic": asked.topic, "connector": asked.connector, "group": asked.group, "stage": asked.stage}
+    connector = connector_of(asked.connector)
+    named = {"topic": asked.topic, "connector": connector, "group": asked.group, "stage": asked.stage}
     return Filters(asked.start, asked.end, {name: (value,) for name, value in named.items() if value})
 
 

@@ -67,11 +67,17 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
 
 
 def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Finding]:
-    """Yield failed tasks and connectors, those without a worker, and those that nobody known paused."""
+    """Yield failed tasks and connectors, those without a worker, and those that nobody known paused.
+
+    A stopped Spark query is no finding, because its own program stopped it. One that misses its reports is one.
+    """
     for row in rows:
         shown, name = row.shown, str(row.key)
         if shown.state == "failed":
             yield from _failed(row, connector_page(row.key))
+        elif row.query is not None:
+            if row.query.is_silent:
+                yield _connector("connector_waiting", row, f"{name} does not report", shown.text)
         elif shown.state in HELD and shown.by is None:
             title = f"{name} is {shown.state}"
             text = "The dashboard does not know by whom or why: the request did not go through it."
@@ -84,10 +90,12 @@ def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Fin
 def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
     """Yield tasks whose next error makes them fail, and tasks near a tolerance limit."""
     for row in rows:
+        if row.has_ended:
+            continue
         for task in row.tasks:
             if task.reported_at and task.budget.risk in BUDGETS:
                 kind, said = BUDGETS[task.budget.risk]
-                name = f"{row.key}-{task.id}"
+                name = row.task_label(task.id)
                 yield Finding(
                     kind,
                     name,
@@ -193,7 +201,8 @@ def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
     failed = [task for task in row.tasks if task.state == "FAILED"]
     since, about = _time(row.shown.since), _about("connector", row.name)
     for task in failed:
-        title = f"{row.key}: its only task failed" if len(row.tasks) == 1 else f"{row.key}-{task.id} failed"
+        is_only = len(row.tasks) == 1 and row.query is None
+        title = f"{row.key}: its only task failed" if is_only else f"{row.task_label(task.id)} failed"
         at = _time(task.state_since)
         waits = f"{counted(task.lag, 'record')} {'waits' if task.lag == 1 else 'wait'}. " if task.lag else ""
         yield Finding(
@@ -204,6 +213,7 @@ def _failed(row: ConnectorDocument, page: str) -> Iterator[Finding]:
             at or _time(task.reported_at),
             page,
             failed_at=at,
+            is_read_only=row.query is not None,
             **about,
         )
     if not failed:

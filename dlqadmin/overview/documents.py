@@ -287,7 +287,7 @@ class DatabaseHealth(Document):
 
 
 class ConnectorCounts(Document):
-    """The connectors by the state that the screens show. Those of an unreachable cluster are `unknown`."""
+    """The connectors and Spark queries by their shown state: `unknown` if the cluster or query does not tell."""
 
     total: int
     running: int
@@ -297,10 +297,11 @@ class ConnectorCounts(Document):
     unassigned: int
     no_tasks: int
     unknown: int
+    finished: int
 
 
 class TaskTotals(TaskCounts):
-    """The tasks of all connectors by state. Those of an unreachable cluster are `unknown`."""
+    """The tasks of all connectors and Spark queries by state; `unknown` as for connectors."""
 
     unknown: int
 

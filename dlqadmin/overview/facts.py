@@ -11,10 +11,11 @@ from django.db.models import Max
 from dlqadmin.audit.documents import TrailHealth
 from dlqadmin.audit.queries import trail_health
 from dlqadmin.broker.availability import KafkaAvailability, availability
-from dlqadmin.connectors.cluster_responses import ClusterResponse, fetch_connectors
+from dlqadmin.connectors.cluster_responses import ClusterResponse
 from dlqadmin.connectors.connect_clusters import ConnectorKey
 from dlqadmin.connectors.documents import ShownState
 from dlqadmin.connectors.queries import shown_states
+from dlqadmin.connectors.spark_queries import fetch_all
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
@@ -33,9 +34,10 @@ STOPPED_AFTER = timedelta(seconds=60)  # the indexer writes its positions every 
 class SystemFacts:
     """The state of all parts at one moment.
 
-    `connect` are the responses of the Connect clusters. `shown` are the states of the connectors, `figures`
-    the last reports of their tasks. `indexed_at` is the last sign of life of the own cluster's indexer.
-    `followed` is the number of dead letter topics. Connectors and topics are those in reach; the rest is for all.
+    `connect` are the responses of the Connect clusters, and the reports of Spark queries. `shown` are the states of
+    the connectors, `figures` the last reports of their tasks. `indexed_at` is the last sign of life of the own
+    cluster's indexer. `followed` is the number of dead letter topics. Connectors and topics are those in reach; the
+    rest is for all.
     """
 
     now: datetime
@@ -84,12 +86,12 @@ class SystemFacts:
     @property
     def connect_workers(self) -> int:
         """Return the number of workers of all Connect clusters that respond."""
-        return sum(len(workers(response)) for response in self.connect if response.reachable)
+        return sum(len(workers(response)) for response in self.connect if response.reachable and response.is_connect)
 
 
 def gather(now: datetime) -> SystemFacts:
     """Return the facts. An unavailable part is a fact, not an error."""
-    broker, connect, figures = availability(), fetch_connectors(now), metrics.snapshots()
+    broker, connect, figures = availability(), fetch_all(now), metrics.snapshots()
     followed, reach = followed_topics(), current_reach()
     beats = list(ProcessHeartbeat.objects.order_by("name"))
     # The indexer works for all teams, so its last sign of life is that of any topic.

@@ -36,6 +36,7 @@ class Finding:
     - `level`: a higher one is worse, whatever the count.
     - `failed_at`: the time of the failure. A later failure is worse.
     - `active_at`: the last sign that it goes on. A later one is a change.
+    - `is_read_only`: nobody can change the thing from the dashboard.
     - `object_type` and `object_id`: the object that it is about, as in the audit trail. Both are empty for parts of the
       system, such as Kafka, which all teams share.
     """
@@ -53,6 +54,7 @@ class Finding:
     active_at: datetime | None = None
     by: str | None = None
     reason: str | None = None
+    is_read_only: bool = False
     object_type: str = ""
     object_id: str = ""
 
@@ -73,7 +75,7 @@ class Finding:
             text=self.text,
             at=iso_or_none(self.at),
             href=self.href,
-            action=ACTIONS.get(self.kind, "open"),
+            action="open" if self.is_read_only else ACTIONS.get(self.kind, "open"),
             count=self.count,
             by=self.by,
             reason=self.reason,

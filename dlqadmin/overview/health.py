@@ -42,6 +42,7 @@ def health(facts: SystemFacts) -> Health:
                 workers=len(workers(response)) if response.reachable else 0,
             )
             for response in facts.connect
+            if response.is_connect
         ],
         connectors=connector_counts(facts.shown.values()),
         tasks=task_totals(facts.shown.values()),
@@ -66,6 +67,7 @@ def connector_counts(rows: Iterable[ShownState]) -> ConnectorCounts:
         unassigned=found["unassigned"],
         no_tasks=found["no_tasks"],
         unknown=found["unknown"],
+        finished=found["finished"],
     )
 
 

@@ -9,8 +9,8 @@ from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFam
 from prometheus_client.registry import Collector
 
 from dlqadmin.broker.availability import availability
-from dlqadmin.connectors.cluster_responses import fetch_connectors
 from dlqadmin.connectors.queries import shown_states
+from dlqadmin.connectors.spark_queries import fetch_all
 from dlqadmin.connectors.states import DERIVED_STATES
 from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import CountDay, IndexPosition
@@ -129,7 +129,7 @@ def _connectors() -> Metric:
         "1 for the state of the connector.",
         labels=["connect_cluster", "connector", "state"],
     )
-    for key, shown in shown_states(fetch_connectors(), queries.snapshots()).items():
+    for key, shown in shown_states(fetch_all(timezone.now()), queries.snapshots()).items():
         for state in DERIVED_STATES:
             family.add_metric([*key, state], float(shown.state == state))
     return family

@@ -6,8 +6,9 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from dlqadmin.connectors.cluster_responses import ClusterResponse, fetch_connectors
+from dlqadmin.connectors.cluster_responses import ClusterResponse
 from dlqadmin.connectors.queries import topics_of
+from dlqadmin.connectors.spark_queries import fetch_all
 from dlqadmin.deadletters.groups.summaries import summarise, tab_counts
 from dlqadmin.deadletters.search import name_lookup
 from dlqadmin.deadletters.search.counters import cells
@@ -30,7 +31,7 @@ def summary(start: datetime, end: datetime) -> SummaryDocument:
     counted = cells(Filters(start, end))
     counts = tab_counts(summarise(counted, now))
     failing, is_all = name_lookup.failing_origins(start, end)
-    watched = sorted(set(failing) | set(watched_topics(fetch_connectors(now))))
+    watched = sorted(set(failing) | set(watched_topics(fetch_all(now))))
     return SummaryDocument(
         failing_topics=FailingTopics(count=len(failing), exact=is_all, watched=len(watched), names=failing),
         unresolved_groups=UnresolvedGroups(count=counts.unresolved, new=counts.new, regressed=counts.regressed),
@@ -65,13 +66,13 @@ def count_replays(start: datetime, end: datetime) -> ReplayCounts:
 
 
 def watched_topics(connect: Iterable[ClusterResponse]) -> list[str]:
-    """Return the topics that the connectors of all clusters read."""
+    """Return the topics that the connectors of all clusters and the Spark queries read."""
     figures = metrics.snapshots()
     return [
         topic
         for response in connect
-        for name, row in response.body.items()
-        for topic in topics_of(row, figures.get(name, []) if response.has_figures else [])
+        for key in response.connectors()
+        for topic in topics_of(response.body[key.name], figures.get(key.reporter, []) if response.has_figures else [])
     ]
 
 

@@ -27,7 +27,11 @@ def status_strip(
     able = facts.reachable_clusters
 
     def entries(wanted: Callable[[ConnectorDocument], bool]) -> list[ConnectorEntry]:
-        return [_entry(row, can_act=row.cluster in able and may_control(row)) for row in rows if wanted(row)]
+        return [
+            _entry(row, can_act=row.query is None and row.cluster in able and may_control(row))
+            for row in rows
+            if wanted(row)
+        ]
 
     return StatusStrip(
         failed_tasks=sum(row.shown.tasks.failed for row in rows if row.shown.state == "failed"),

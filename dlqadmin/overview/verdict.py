@@ -98,6 +98,9 @@ def _connectors(facts: SystemFacts) -> Iterator[StatusReason]:
     for key, shown in facts.shown.items():
         if shown.state == "failed":
             yield StatusReason("failing", f"{key}: {_lower(shown.text)}.")
+        elif key.is_query:
+            if shown.state == "unknown":
+                yield StatusReason("degraded", f"{key}: {_lower(shown.text)}.")
         elif shown.state in HELD or waits_long(shown, facts.now):
             yield StatusReason("degraded", f"{key}: {_lower(shown.text)}.")
 

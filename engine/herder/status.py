@@ -16,6 +16,7 @@ from engine.herder.fold import parse_positions
 from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
 from engine.herder.state import HerderState, ReportedFigures, TaskRun, UsedTopic
 from engine.herder.topic_log import Row, TopicLog
+from engine.record import query_status
 from engine.record.record import TopicPartition
 from engine.worker_messages import LeaseProgress
 
@@ -124,10 +125,14 @@ def status_changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyV
 
 
 def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
-    """Return the last status by key. Reports of leases are not statuses."""
+    """Return the last status by key.
+
+    Reports of leases are not statuses. Those of Spark queries belong to the queries: a leader that kept them would
+    write tombstones, because they have no connector.
+    """
     after = dict(before)
     for key, value in rows:
-        if key == LEASE_KEY:
+        if key == LEASE_KEY or (key or b"").startswith(query_status.KEY):
             continue
         name = (key or b"").decode(errors="replace")
         if value is None:

@@ -51,12 +51,12 @@ def panel(page: Page, name: str) -> Locator:
 def test_connectors_in_every_state_fit_their_window(recorded: Page) -> None:
     def show() -> None:
         recorded.goto("/connectors")
-        expect(recorded.get_by_test_id("near")).to_have_count(4)
+        expect(recorded.get_by_test_id("near")).to_have_count(7)
 
     fits_everywhere(recorded, "connectors-nearest", show)
 
 
-@pytest.mark.parametrize("name", ["quakes-enriched", "stations-to-sql"])
+@pytest.mark.parametrize("name", ["quakes-enriched", "stations-to-sql", "quakes-to-lakehouse"])
 def test_one_connector_fits_a_narrow_window(recorded: Page, name: str) -> None:
     recorded.set_viewport_size({"width": 390, "height": 844})
     with without_complaints(recorded):
@@ -85,15 +85,50 @@ def test_the_tasks_of_connectors_are_shown_with_what_they_may_still_do_wrong(rec
         expect(panel(recorded, "usgs-to-sql")).to_contain_text("durable before the offset is committed")
     with claim("the task nearest to failing comes first"):
         near = recorded.get_by_test_id("near")
-        expect(near).to_contain_text(["stations-to-sql-0", "usgs-to-sql-1", "usgs-to-sql-0", "orders-from-sql-0"])
+        expect(near).to_contain_text(
+            [
+                *("stations-to-sql-0", "spark/payments-to-lakehouse", "usgs-to-sql-1", "usgs-to-sql-0"),
+                *("spark/quakes-to-lakehouse", "spark/orders", "orders-from-sql-0"),
+            ]
+        )
         expect(near.nth(0)).to_contain_text("Failed")
         expect(near.nth(0)).to_contain_text("Tolerance exceeded: TASK_PUT (SqlSink) failed")
-        expect(near.nth(1)).to_contain_text("0 of 10 left: fails on the next error")
-        expect(near.nth(2)).to_contain_text("248 of 500 left")
-        expect(near.nth(2)).to_contain_text("fails in about 8 h at this pace")
+        expect(near.nth(2)).to_contain_text("0 of 10 left: fails on the next error")
+        expect(near.nth(3)).to_contain_text("248 of 500 left")
+        expect(near.nth(3)).to_contain_text("fails in about 8 h at this pace")
     with claim("it leads to its connector"):
-        near.nth(2).get_by_role("link").click()
+        near.nth(3).get_by_role("link").click()
         expect(recorded.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
+
+
+def test_a_spark_query_shows_its_run_in_all_widths(recorded: Page) -> None:
+    def show() -> None:
+        recorded.goto("/connectors/spark/orders")
+        expect(recorded.get_by_role("table", name="Metrics by task")).to_be_visible()
+
+    fits_everywhere(recorded, "spark-query", show)
+
+
+def test_spark_queries_have_a_group_of_their_own_without_controls(recorded: Page) -> None:
+    recorded.goto("/connectors")
+    queries = panel(recorded, "Spark queries")
+    with claim("each query says what it does"):
+        expect(panel(recorded, "orders")).to_contain_text("The query runs")
+        expect(panel(recorded, "nightly-prices")).to_contain_text("The query has finished")
+        expect(panel(recorded, "payments-to-lakehouse").get_by_role("table", name="Tasks")).to_contain_text(
+            "Tolerance exceeded: TRANSFORMATION failed"
+        )
+    with claim("a query that does not report is not shown as running"):
+        silent = panel(recorded, "quakes-to-lakehouse")
+        expect(silent).to_contain_text("No report since 21 Nov 03:02:30, 10 min ago")
+        expect(silent.get_by_role("table", name="Tasks")).to_contain_text("unknown")
+    with claim("nobody can control a query"):
+        expect(queries.get_by_role("button", name="Pause…")).to_have_count(0)
+        expect(queries.get_by_role("button", name="Restart…")).to_have_count(0)
+    with claim("its stages and its dead letters lead to the records"):
+        expect(panel(recorded, "orders").get_by_test_id("stage").first).to_contain_text("45")
+        panel(recorded, "orders").get_by_role("link", name="orders.dlq").click()
+        expect(recorded.get_by_test_id("shown")).to_be_visible()
 
 
 def test_a_stream_shows_what_its_handler_dropped_node_by_node(recorded: Page) -> None:

@@ -62,12 +62,14 @@ from dlqadmin.replays.models import (
 )
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.teams.models import Team, TeamRole, TeamRoleName
+from engine.record.query_status import QueryState
 from engine.record.record import RawRecord
 from tests.dlqadmin.alerts.rigs import rule as alert_rule
 from tests.dlqadmin.alerts.rigs import tick as alert_tick
 from tests.dlqadmin.conftest import alone, member, signed_in, team  # noqa: F401 (every test uses `alone`)
 from tests.dlqadmin.deadletters.letters import index, letter
 from tests.dlqadmin.exports.reading import body as streamed
+from tests.dlqadmin.spark_queries import report as report_query
 from tests.security.operations import bodies, operations
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -255,6 +257,8 @@ def _stored(ben: User) -> None:
     TopicRule.objects.create(
         cluster="local", topic=f"{CANARY}.more.dlq", is_excluded=True, actor=CANARY, reason=CANARY, at=now
     )
+    for name in (ASKED, CANARY):
+        report_query(name=f"{name}-query", topics=(CANARY,), state=QueryState.FAILED, trace=CANARY, worker_id=CANARY)
     for connector in (CONNECTOR, f"{CANARY}-sink"):
         TaskSnapshot.objects.create(
             connector=connector, task=0, state="FAILED", worker_id=CANARY, reported_at=now,

@@ -39,11 +39,18 @@ def _decide(facts: ItemFacts, now: datetime) -> Decision:
         return why
     if facts.offset is None or facts.group is None:
         return _unknown(Reason.NO_GROUP, "no connector of the engine and no known consumer group reads the topic")
-    if facts.group.observed is not None:
-        return observed(facts, facts.offset, facts.group, facts.group.observed, now, _index_is_late)
-    if facts.group.committed is None or facts.group.committed <= facts.offset:
-        return _not_passed(facts, facts.offset, facts.group, now)
-    return _passed(facts, facts.offset, facts.group, now)
+    return _of_reader(facts, facts.offset, facts.group, now)
+
+
+def _of_reader(facts: ItemFacts, offset: int, group: ReaderState, now: datetime) -> Decision:
+    """Decide by what the reader has read: as its offsets tell, or the reports of a Spark query."""
+    if group.observed is not None:
+        return observed(facts, offset, group, group.observed, now, _index_is_late)
+    if group.is_query:
+        return _not_reported(facts, offset, group) if facts.report is None else _passed(facts, offset, group, now)
+    if group.committed is None or group.committed <= offset:
+        return _not_passed(facts, offset, group, now)
+    return _passed(facts, offset, group, now)
 
 
 def _out_of_sight(facts: ItemFacts) -> Decision | None:
@@ -55,6 +62,18 @@ def _out_of_sight(facts: ItemFacts) -> Decision | None:
     if facts.recreated:
         return _unknown(Reason.TOPIC_RECREATED, "the topic was deleted or recreated after it was sent")
     return None
+
+
+def _not_reported(facts: ItemFacts, offset: int, group: ReaderState) -> Decision:
+    """Decide for a record that a Spark query has not reported."""
+    if facts.begin > offset:
+        return _unknown(
+            Reason.EXPIRED_OR_COMPACTED,
+            f"the topic now begins at offset {facts.begin}: the record was deleted, and {group.name} did not report it",
+        )
+    if group.stopped:
+        return _unknown(Reason.GROUP_EMPTY, group.stopped)
+    return Decision(ItemState.SENT, Reason.WAITING, f"waiting until {group.name} reports the record")
 
 
 def _not_passed(facts: ItemFacts, offset: int, group: ReaderState, now: datetime) -> Decision:

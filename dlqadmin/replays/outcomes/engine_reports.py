@@ -1,4 +1,4 @@
-"""Reader of the engine's reports on replayed records, from its outcome topic."""
+"""Reader of the reports on replayed records, from the outcome topic: of the engine's tasks and of Spark queries."""
 
 from __future__ import annotations
 
@@ -64,6 +64,12 @@ def collect(read: Read = read_whole, partitions: Partitions = topics.partitions)
     topic = settings.OUTCOME_TOPIC
     count = partitions(topic)
     return None if count is None else sum(_to_end(topic, number, read) for number in range(count))
+
+
+def last_offset(connector: str, topic: str, partition: int) -> int | None:
+    """Return the highest offset of the partition that the connector or Spark query reported."""
+    rows = OutcomeReport.objects.filter(connector=connector, topic=topic, partition=partition)
+    return rows.order_by("-offset").values_list("offset", flat=True).first()
 
 
 def prune(before: datetime) -> int:

@@ -48,7 +48,7 @@ class Observed(msgspec.Struct, frozen=True):
 
 
 class ReaderState(msgspec.Struct, frozen=True):
-    """The current state of the reader whose outcome counts: a connector or a consumer group.
+    """The current state of the reader whose outcome counts: a connector, a Spark query or a consumer group.
 
     - `stopped`: why nothing reads the partition. Empty if it is read.
     - `dead_letters`: its dead letter topic, empty if it has none.
@@ -56,6 +56,7 @@ class ReaderState(msgspec.Struct, frozen=True):
     - `behind`: number of dead letters that the index has not read, up to an end that was seen after the commit.
     - `index_at`: when the index last reported progress on that topic.
     - `observed`: set only for a foreign group, which sends no reports.
+    - `is_query`: a Spark query, which commits no offsets to Kafka. It has passed the records that it has reported.
     """
 
     name: str
@@ -68,6 +69,7 @@ class ReaderState(msgspec.Struct, frozen=True):
     behind: int = 0
     index_at: datetime | None = None
     observed: Observed | None = None
+    is_query: bool = False
 
 
 class ItemFacts(msgspec.Struct, frozen=True):

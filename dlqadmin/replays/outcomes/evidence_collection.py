@@ -44,8 +44,12 @@ def gather(items: Sequence[ReplayItem], seen: Seen, cluster: ClusterQueries) -> 
     for part in parts(past):  # Django asks for each item in an OR clause of its own. SQLite takes a thousand of them.
         prefetch_related_objects(part, "dead_letter")
     said, letters = _reports(past), find(past, list(seen.reach))
-    # Only items without other evidence need a look at their records in Kafka.
-    silent = [item for item in past if item.pk not in said and not letters.of(item) and not _established(item)]
+    # Only items without other evidence need a look at their records in Kafka. A query's report is all its evidence.
+    silent = [
+        item
+        for item in past
+        if item.pk not in said and not letters.of(item) and not _established(item) and not seen.is_query(item.watched)
+    ]
     missing, unread = _missing(silent, seen, cluster)
     reporting = _reporting([item for item in silent if not group_of(item.watched)])
     told = {
@@ -118,6 +122,7 @@ def _group(item: ReplayItem, seen: Seen) -> ReaderState | None:
         unseen=reader.unseen,
         behind=reach.behind_of(item.state_at if waits else None),
         index_at=reach.moved_at,
+        is_query=reader.is_query,
     )
 
 

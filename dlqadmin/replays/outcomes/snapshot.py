@@ -1,7 +1,8 @@
 """One snapshot of Kafka, the engine and the index, with few requests in a fixed order.
 
-The order makes the answers consistent: committed offsets, then the engine's reports to their end, then the ends of dead
-letter topics, then the index. So the reports and dead letters that a commit implies lie before the ends that are read.
+The order makes the answers consistent: committed offsets, then the reports to their end, then the ends of dead letter
+topics, then the index. So the reports and dead letters that a commit implies lie before the ends that are read. A Spark
+query commits its dead letters with its reports, so the same holds for its reports.
 
 If a part of Kafka does not respond, only the items that need it wait.
 """
@@ -57,6 +58,11 @@ class Seen(msgspec.Struct, frozen=True):
         """Return the reader's committed offset, 0 if there is none."""
         return self.committed.get((watched, *place), 0)
 
+    def is_query(self, watched: str) -> bool:
+        """Return whether this reader is a Spark query."""
+        reader = self.readers.get(watched)
+        return reader is not None and reader.is_query
+
     def followed(self, watched: str, topic: str) -> tuple[str, ...]:
         """Return the followed dead letter topics of this reader."""
         if group := self.foreign.get((watched, topic)):
@@ -91,6 +97,7 @@ def look(
     reported = False
     with delayed(settings.OUTCOME_TOPIC, silent):
         reported = engine_reports.collect(_whole(cluster), cluster.partitions) is not None
+    committed |= _reported(places, readers)
     dead = {reader.followed for reader in readers.values() if reader.followed}
     dead |= {path for group in groups.values() for path in group.followed}
     counts: dict[str, int] = {}
@@ -153,6 +160,8 @@ def _committed(
     groups: dict[tuple[str, str], Foreign] = {}
     for (name, target), wanted in places.items():
         with delayed((name, target), silent):
+            if name in readers and readers[name].is_query:
+                continue  # see _reported
             if name in readers:
                 offsets: Offsets = cluster.committed(readers[name].group, sorted(wanted))
             elif group := group_of(name):
@@ -162,6 +171,21 @@ def _committed(
                 continue
             committed |= {(name, *place): offset for place, offset in offsets.items()}
     return groups, committed
+
+
+def _reported(
+    places: Mapping[tuple[str, str], set[Partition]], readers: Mapping[str, Reader]
+) -> dict[tuple[str, str, int], int]:
+    """Return the offset after the last record that each Spark query reported, instead of a committed offset.
+
+    A query may report the records of a partition in another order, so earlier ones need not be reported yet.
+    """
+    found: dict[tuple[str, str, int], int] = {}
+    for (name, _), wanted in places.items():
+        if name in readers and readers[name].is_query:
+            last = {place: engine_reports.last_offset(name, *place) for place in wanted}
+            found |= {(name, *place): offset + 1 for place, offset in last.items() if offset is not None}
+    return found
 
 
 def _topic_ids(targets: Iterable[str], cluster: ClusterQueries, silent: dict[object, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The engine's connectors that read a replay's targets.
+"""The engine's connectors and the guarded Spark queries that read a replay's targets.
 
 Also the index's progress on their dead letters.
 """
@@ -13,8 +13,9 @@ import msgspec
 from django.conf import settings
 from django.utils import timezone
 
-from dlqadmin.connectors import cluster_responses
+from dlqadmin.connectors import cluster_responses, spark_queries
 from dlqadmin.connectors import queries as connectors
+from dlqadmin.connectors.cluster_responses import ClusterResponse
 from dlqadmin.connectors.documents import ConnectorDocument
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
 from dlqadmin.deadletters.models import IndexPosition
@@ -22,6 +23,7 @@ from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.rest.times import from_ms, iso_or_none
 from dlqadmin.teams.reach import EVERYTHING, reaching
+from engine.record.query_status import QueryState
 
 OTHER_CLUSTER = ("errors.deadletterqueue.producer.bootstrap.servers", "errors.dlq.producer.bootstrap.servers")
 
@@ -41,10 +43,10 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """A connector that reads topics. `gone` if the engine has no such connector any more.
+    """A connector or Spark query that reads topics. `gone` if there is none of this name any more.
 
     Its dead letters go to the topic `dead_letters`, empty if it writes none. `elsewhere`: the topic is on another
-    cluster.
+    cluster. A query (`is_query`) commits no offsets to Kafka, so only its reports tell how far it has read.
     """
 
     name: str
@@ -57,11 +59,12 @@ class Reader(msgspec.Struct, frozen=True):
     value_converter: str = ""  # its class, if the connector's own configuration names one
     tasks: tuple[Task, ...] = ()
     gone: bool = False
+    is_query: bool = False
 
     @property
     def group(self) -> str:
-        """The name of the connector's consumer group."""
-        return f"connect-{self.name}"
+        """The name of the connector's consumer group, empty for a query."""
+        return "" if self.is_query else f"connect-{self.name}"
 
     @property
     def followed(self) -> str:
@@ -89,6 +92,10 @@ class Reader(msgspec.Struct, frozen=True):
             return f"{self.name} is {self.state.lower()}"
         if self.state == "FAILED":
             return f"{self.name} has failed"
+        if self.state == QueryState.FINISHED:
+            return f"{self.name} has finished, so nothing reads {topic} until it runs again"
+        if self.state == spark_queries.SILENT:
+            return f"{self.name} has stopped reporting"
         if self.topics and topic not in self.topics:
             return f"{self.name} does not read {topic}"
         failed = [task for task in self._owners(topic, partition) if task.state == "FAILED"]
@@ -108,7 +115,7 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 class Readers(msgspec.Struct, frozen=True):
-    """All connectors by name, as the engine knows them.
+    """All connectors by name, as the engine knows them, and the Spark queries.
 
     `away` says when the engine last responded, empty if it responds now.
     """
@@ -124,15 +131,20 @@ class Readers(msgspec.Struct, frozen=True):
     @property
     def groups(self) -> frozenset[str]:
         """The consumer groups of the engine's connectors. Groups of Kafka Connect have names of the same form."""
-        return frozenset(reader.group for reader in self.by_name.values())
+        return frozenset(reader.group for reader in self.by_name.values() if not reader.is_query)
 
     def of(self, topic: str) -> tuple[Reader, ...]:
-        """Return the connectors that read the topic."""
-        return tuple(reader for reader in self.by_name.values() if topic in reader.topics)
+        """Return the connectors and queries that read the topic.
+
+        A finished query may never run again, so it must not hide the consumer groups that read the topic.
+        """
+        return tuple(
+            reader for reader in self.by_name.values() if topic in reader.topics and reader.state != QueryState.FINISHED
+        )
 
 
 def look() -> Readers:
-    """Return the connectors from the engine, or from its last good answer.
+    """Return the connectors from the engine, or from its last good answer, and the queries by their last reports.
 
     Those of other Connect clusters report no outcomes to this dashboard: their groups are foreign ones. Connectors of
     all teams may read a target, so those out of reach count too.
@@ -162,17 +174,23 @@ def left(where: tuple[str, int], positions: Offsets, ends: Offsets, begins: Offs
 def _look() -> Readers:
     now = timezone.now()
     answer = cluster_responses.of_own_engine(cluster_responses.fetch_connectors(now))
-    if answer is None:  # no engine is configured, so every reader is a foreign group
-        return Readers(by_name={})
-    figures = metrics.snapshots()
     index = followed_topics()  # once, because it queries the database
+    queries = _readers(spark_queries.response(metrics.snapshots(), now), index, now)
+    if answer is None:  # no engine is configured, so every other reader is a foreign group
+        return Readers(by_name=queries)
     return Readers(
-        by_name={
-            row.name: _reader(row, figures.get(row.name, []), index) for row in connectors.documents([answer], now)
-        },
+        # Reports tell a query from a connector by the name alone. If both have it, those of the connector count.
+        by_name=queries | _readers(answer, index, now),
         away="" if answer.reachable else f"last response {iso_or_none(answer.at) or 'never'}",
         heard=answer.at is not None,
     )
+
+
+def _readers(answer: ClusterResponse, index: FollowedTopics, now: datetime) -> dict[str, Reader]:
+    figures = metrics.snapshots()
+    return {
+        row.name: _reader(row, figures.get(row.key.reporter, []), index) for row in connectors.documents([answer], now)
+    }
 
 
 def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot], index: FollowedTopics) -> Reader:
@@ -188,6 +206,7 @@ def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot], index: Foll
         is_indexed=index.follows(row.dlq_topic or ""),
         elsewhere=elsewhere not in ("", settings.KAFKA_BOOTSTRAP_SERVERS),
         tasks=tuple(_task(task.id, task.state, known.get(task.id, {})) for task in row.tasks),
+        is_query=row.key.is_query,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from dlqadmin.connectors import cluster_responses
+from dlqadmin.connectors import cluster_responses, spark_queries
 from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, Original
@@ -89,6 +89,8 @@ def properties(connector: str) -> dict[str, str]:
     row = answer.body.get(connector) if answer else None
     if answer is None or row is None:
         others = [one.cluster for one in responses if one is not answer and connector in one.body]
+        if spark_queries.is_known(connector):
+            raise CannotRehearse(f"{connector} is a Spark query. Only the engine's connectors can be rehearsed.")
         if others:
             raise CannotRehearse(f"{connector} runs on the Connect cluster {others[0]}, which can't rehearse records.")
     if answer is None:

@@ -743,16 +743,18 @@ export type components = {
             word: string;
         };
         /**
-         * @description A Connect cluster of the settings.
+         * @description A Connect cluster of the settings, or the Spark queries.
          *
          *         `software` is found out from its responses: `dlqadmin` is this project's engine, `kafka_connect` is Java's. It is
-         *         null until the cluster responds. `trouble` is a sentence while it is unreachable; then its connectors are those
-         *         of its last response, at `as_of`. `has_figures`: the dashboard has the record counts and error budgets of its
-         *         tasks.
+         *         null until the cluster responds. `spark` is no Connect cluster: it lists the guarded Spark queries, once one has
+         *         reported.
+         *
+         *         `trouble` is a sentence while the cluster is unreachable; then its connectors are those of its last response, at
+         *         `as_of`. `has_figures`: the dashboard has the record counts and error budgets of its tasks.
          */
         ConnectClusterDocument: {
             name: string;
-            software: ("dlqadmin" | "kafka_connect") | null;
+            software: ("dlqadmin" | "kafka_connect" | "spark") | null;
             version: string;
             reachable: boolean;
             as_of: string | null;
@@ -804,6 +806,7 @@ export type components = {
             lag: number | null;
             stages: components["schemas"]["StageCounts"][];
             last_error_at: string | null;
+            query: components["schemas"]["SparkQueryDocument"] | null;
             reachable: boolean;
             as_of: string | null;
         };
@@ -831,7 +834,7 @@ export type components = {
             };
             hidden: string[];
         };
-        /** @description The connectors by the state that the screens show. Those of an unreachable cluster are `unknown`. */
+        /** @description The connectors and Spark queries by their shown state: `unknown` if the cluster or query does not tell. */
         ConnectorCounts: {
             total: number;
             running: number;
@@ -841,9 +844,13 @@ export type components = {
             unassigned: number;
             no_tasks: number;
             unknown: number;
+            finished: number;
         };
         /**
-         * @description One connector of a Connect cluster. Secrets in its configuration are masked.
+         * @description One connector of a Connect cluster, or a guarded Spark query. Secrets in its configuration are masked.
+         *
+         *         A query is in the cluster `spark`, of kind and type `query`, with one task. Its `config` are its error options.
+         *         Nobody can start, stop or change it here. `query` is null for connectors.
          *
          *         Without `has_figures` the tasks report no counts to the dashboard: `metrics`, `stages` and the tasks' error
          *         budgets are empty, and `lag` is null. Kafka Connect's tasks never report any.
@@ -851,7 +858,7 @@ export type components = {
          *         `state` is what Kafka Connect reports; `shown` is derived from it and from the tasks.
          *         `trace` is that of the connector itself, not of a task.
          *
-         *         `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null for an
+         *         `kind` is sink, source, stream or query; `type` is Kafka Connect's term. `delivery` is null for an
          *         unusable configuration. `dlq_topic` is null if no dead letters are written.
          *
          *         `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
@@ -881,6 +888,7 @@ export type components = {
             lag: number | null;
             stages: components["schemas"]["StageCounts"][];
             last_error_at: string | null;
+            query: components["schemas"]["SparkQueryDocument"] | null;
         };
         /**
          * @description One connector that does not run as a whole.
@@ -892,7 +900,7 @@ export type components = {
         ConnectorEntry: {
             connector: string;
             /** @enum {unknown} */
-            state: "failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown";
+            state: "failed" | "finished" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown";
             text: string;
             since: string | null;
             by: string | null;
@@ -3913,23 +3921,24 @@ export type components = {
          * @description The state of a connector, derived from its own state and those of its tasks.
          *
          *         `running` means that all tasks run. `failed` means that the connector or some tasks failed; `text`
-         *         has the numbers. `since` is null if it is not known, and for `running`.
+         *         has the numbers. `since` is null if it is not known, and for connectors that run.
          *
          *         `by` and `reason` are those of the person who paused or stopped the connector. They are null if the
          *         request did not go through the dashboard.
          *
          *         If the engine does not respond, `state` is `unknown`, and `last_known` and `tasks` are those of its
-         *         last response, at `as_of`. Otherwise `last_known` and `as_of` are null.
+         *         last response, at `as_of`. So it is with a Spark query that misses its reports. Otherwise `last_known` and `as_of`
+         *         are null.
          */
         ShownState: {
             /** @enum {unknown} */
-            state: "failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown";
+            state: "failed" | "finished" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown";
             text: string;
             since: string | null;
             by: string | null;
             reason: string | null;
             tasks: components["schemas"]["TaskCounts"];
-            last_known: ("failed" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown") | null;
+            last_known: ("failed" | "finished" | "no_tasks" | "paused" | "running" | "stopped" | "unassigned" | "unknown") | null;
             as_of: string | null;
         };
         /** @description A user name and a password; a code too if the account has two-factor sign-in. */
@@ -3991,6 +4000,23 @@ export type components = {
             schema: string;
             value: string | null;
             withheld: boolean;
+        };
+        /**
+         * @description The run of a guarded Spark query, by its last report.
+         *
+         *         `run` is the id of Spark's query run or job run, `started_at` its begin. `batch` is the last micro-batch of a
+         *         stream. While the query runs, it reports at least every `every_ms`. It `is_silent` after three such intervals
+         *         without a report: then nobody knows whether it still runs.
+         */
+        SparkQueryDocument: {
+            run: string;
+            started_at: string | null;
+            is_stream: boolean;
+            batch: number | null;
+            /** Format: date-time */
+            reported_at: string;
+            every_ms: number;
+            is_silent: boolean;
         };
         /** @description Counts of a group over time. `from` is the start of the first bucket. */
         SparklineDocument: {
@@ -4127,7 +4153,7 @@ export type components = {
             parked_reason: string | null;
             reported_at: string | null;
         };
-        /** @description The tasks of all connectors by state. Those of an unreachable cluster are `unknown`. */
+        /** @description The tasks of all connectors and Spark queries by state; `unknown` as for connectors. */
         TaskTotals: {
             total: number;
             running: number;
@@ -5003,6 +5029,7 @@ export type SignInProvider = components['schemas']['SignInProvider'];
 export type SkippedDocument = components['schemas']['SkippedDocument'];
 export type SourceBodyRequest = components['schemas']['SourceBodyRequest'];
 export type SourceDocument = components['schemas']['SourceDocument'];
+export type SparkQueryDocument = components['schemas']['SparkQueryDocument'];
 export type SparklineDocument = components['schemas']['SparklineDocument'];
 export type StageCounts = components['schemas']['StageCounts'];
 export type StageDocument = components['schemas']['StageDocument'];

@@ -5,7 +5,7 @@ import { useDeadLetterAt, usePaletteNames, useReplayNumbered, useReplayWithUuid 
 import { useConnectors } from "../api/connectors";
 import { useMayNotRead, useMayWrite } from "../api/session";
 import { stateWords } from "../features/alerts/ruleWords";
-import { connectorLabel, connectorPage } from "../lib/connectors";
+import { connectorLabel, connectorPage, isQuery } from "../lib/connectors";
 import { recordsWith } from "../lib/filter";
 import { count, plural } from "../lib/format";
 import { bulkFixName, replayName } from "../lib/naming";
@@ -74,7 +74,7 @@ function useActions(): PaletteEntry[] {
     { section: "Actions", label: `Switch to ${other} theme`, act: () => setColorScheme(other) },
     { section: "Actions", label: "New alert rule", to: "/alerts/rules/new" },
     { section: "Actions", label: "New export", note: "filter the records, then export", to: "/records" },
-    ...(mayWrite ? (connectors.data?.results ?? []) : []).map((one) => ({
+    ...(mayWrite ? (connectors.data?.results ?? []).filter((one) => !isQuery(one)) : []).map((one) => ({
       section: "Actions",
       label: `${paused(one.state) ? "Resume" : "Pause"} connector ${connectorLabel(one)}…`,
       to: connectorPage(one),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { connectorLabel, connectorPage, connectorsAt, pageOfName } from "./connectors";
+import { connectorLabel, connectorPage, connectorsAt, pageOfName, reporterName, taskLabel } from "./connectors";
 
 const OURS = { cluster: "engine", name: "orders" };
 const THEIRS = { cluster: "legacy", name: "orders" };
@@ -17,4 +17,14 @@ it("a name alone leads to the connectors of all clusters, and with its cluster t
   expect(connectorsAt([OURS, THEIRS], "orders")).toEqual([OURS, THEIRS]);
   expect(connectorsAt([OURS, THEIRS], "orders", "legacy")).toEqual([THEIRS]);
   expect(connectorsAt([OURS, THEIRS], "orders", "nowhere")).toEqual([]);
+});
+
+it("a Spark query is its own only task, and its figures have a name of their own", () => {
+  const query = { cluster: "spark", name: "orders" };
+  expect([OURS, THEIRS, query].map((one) => taskLabel(one, 0))).toEqual([
+    "orders-0",
+    "legacy/orders-0",
+    "spark/orders",
+  ]);
+  expect([OURS, THEIRS, query].map(reporterName)).toEqual(["orders", "orders", "spark/orders"]);
 });

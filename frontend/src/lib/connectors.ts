@@ -6,6 +6,9 @@ import { ALL_TIME } from "./ranges";
 /** The cluster of ENGINE_URL. Its connectors need no cluster before their names. */
 const ENGINE = "engine";
 
+/** The guarded Spark queries are listed like the connectors of a cluster of this name. */
+export const SPARK = "spark";
+
 export interface ConnectorKey {
   cluster: string;
   name: string;
@@ -34,6 +37,21 @@ export function clusterName(cluster: string): string {
 /** Return the subject of a sentence about a cluster. */
 export function clusterTitle(cluster: string): string {
   return cluster === ENGINE ? "The engine" : `The Connect cluster ${cluster}`;
+}
+
+/** Return whether it is a guarded Spark query. Nobody can control it here. */
+export function isQuery({ cluster }: { cluster: string }): boolean {
+  return cluster === SPARK;
+}
+
+/** Return the name under which the API has the figures of a connector or query. */
+export function reporterName({ cluster, name }: ConnectorKey): string {
+  return cluster === SPARK ? `${SPARK}/${name}` : name;
+}
+
+/** Return the name of a task in texts: "orders-0", or "spark/orders" of a query, which is its own only task. */
+export function taskLabel(key: ConnectorKey, task: number): string {
+  return isQuery(key) ? connectorLabel(key) : `${connectorLabel(key)}-${task}`;
 }
 
 /** Return the connectors of an address: all of this name, or the one of this name in the cluster. */

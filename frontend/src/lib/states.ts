@@ -16,6 +16,8 @@ const TASKS: Record<string, { glyph: string; tone: Tone }> = {
   UNASSIGNED: { glyph: "…", tone: "waiting" },
   RESTARTING: { glyph: "↺", tone: "warn" },
   FAILED: { glyph: "✕", tone: "failed" },
+  FINISHED: { glyph: "■", tone: "plain" },
+  UNKNOWN: { glyph: "?", tone: "unknown" },
 };
 
 /** The state of a connector, derived from its tasks: it runs only if all its tasks run. */
@@ -27,6 +29,7 @@ const CONNECTORS: Record<string, { glyph: string; tone: Tone }> = {
   no_tasks: { glyph: "…", tone: "warn" },
   unknown: { glyph: "?", tone: "unknown" },
   failed: { glyph: "✕", tone: "failed" },
+  finished: { glyph: "■", tone: "plain" },
 };
 
 const RISKS: Record<string, { label: string; glyph: string; tone: Tone }> = {

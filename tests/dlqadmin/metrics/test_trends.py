@@ -170,3 +170,7 @@ def test_the_present_hour_comes_from_minutes(as_viewer: APIClient) -> None:
 def test_a_wrong_parameter_is_named(as_viewer: APIClient, query: str, parameter: str) -> None:
     response = as_viewer.get(f"{URL}?{query}")
     assert (response.status_code, response.json()["errors"][0]["parameter"]) == (400, parameter)
+
+
+def test_errors_of_a_spark_query_are_those_of_its_name(failures: None) -> None:
+    assert last(30, connector="spark/orders-to-sql").total == last(30, connector="orders-to-sql").total > 0

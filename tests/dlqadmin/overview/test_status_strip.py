@@ -105,7 +105,8 @@ def test_a_pause_by_a_person_is_no_finding_and_one_by_nobody_known_is(
 def test_health_counts_connectors_and_tasks(as_viewer: APIClient, three: FakeEngine) -> None:
     body = as_viewer.get("/api/v1/health").json()
     assert body["connectors"] == {
-        "total": 3, "running": 1, "failed": 1, "paused": 1, "stopped": 0, "unassigned": 0, "no_tasks": 0, "unknown": 0
+        "total": 3, "running": 1, "failed": 1, "paused": 1, "stopped": 0, "unassigned": 0, "no_tasks": 0, "unknown": 0,
+        "finished": 0
     }  # fmt: skip
     assert body["tasks"] == {
         "total": 4, "running": 2, "failed": 1, "paused": 1, "stopped": 0, "unassigned": 0, "unknown": 0

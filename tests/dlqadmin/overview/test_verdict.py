@@ -13,7 +13,7 @@ from dlqadmin.overview.health import connector_counts, task_totals
 from dlqadmin.overview.index_lag import IndexLag, TextLag
 from tests.dlqadmin.overview.world import AWAY, BODY, NOW, WELL, facts, lag, queue, state
 
-RUNS = {"usgs-to-sql": state("RUNNING", "RUNNING")}
+RUNS = {ConnectorKey(ENGINE, "usgs-to-sql"): state("RUNNING", "RUNNING")}
 GONE = (ClusterResponse(reachable=False, at=None, body=BODY),)
 A, B = ConnectorKey(ENGINE, "a"), ConnectorKey("legacy", "b")
 
@@ -61,12 +61,12 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "degraded",
         "The state of the indexer is unknown: it has not read any topic yet.",
     ),
-    ({"shown": {**RUNS, "b": state("RUNNING", "RUNNING", "FAILED")}}, "failing", "b: 1 of 2 tasks failed."),
-    ({"shown": {**RUNS, "b": state("FAILED")}}, "failing", "b: the connector failed."),
-    ({"shown": {**RUNS, "b": state("PAUSED", "PAUSED")}}, "degraded", "b: paused by an unknown person."),
-    ({"shown": {**RUNS, "b": state("STOPPED")}}, "degraded", "b: stopped by an unknown person."),
-    ({"shown": {**RUNS, "b": state("RUNNING", "UNASSIGNED")}}, "degraded", "b: 1 of 1 task waits for a worker."),
-    ({"shown": {**RUNS, "b": state("RUNNING")}}, "degraded", "b: the connector has no tasks."),
+    ({"shown": {**RUNS, A: state("RUNNING", "RUNNING", "FAILED")}}, "failing", "a: 1 of 2 tasks failed."),
+    ({"shown": {**RUNS, A: state("FAILED")}}, "failing", "a: the connector failed."),
+    ({"shown": {**RUNS, A: state("PAUSED", "PAUSED")}}, "degraded", "a: paused by an unknown person."),
+    ({"shown": {**RUNS, A: state("STOPPED")}}, "degraded", "a: stopped by an unknown person."),
+    ({"shown": {**RUNS, A: state("RUNNING", "UNASSIGNED")}}, "degraded", "a: 1 of 1 task waits for a worker."),
+    ({"shown": {**RUNS, A: state("RUNNING")}}, "degraded", "a: the connector has no tasks."),
     ({"lag": lag(40.0, 12)}, "degraded", "The index is 12 records and 40 s behind."),
     ({"lag": IndexLag([], TextLag(3, 31.0))}, "degraded", "The word search is 31 s behind."),
     (

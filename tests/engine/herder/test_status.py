@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import orjson
 import pytest
@@ -21,7 +21,8 @@ from engine.herder.status import (
     status_changes,
     status_values,
 )
-from engine.herder.topic_log import TopicLog
+from engine.herder.topic_log import Row, TopicLog
+from engine.record.query_status import query_key
 from engine.record.record import TopicPartition
 from engine.worker_messages import Lease, TaskConfig
 
@@ -33,6 +34,18 @@ def test_a_row_that_can_not_be_read_changes_nothing_and_is_told(value: bytes, ca
     before = {"status-task-c-0": {"state": "RUNNING"}}
     assert fold_statuses(before, [(b"status-task-c-0", value)]) == before
     assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("value", [b'{"state": "RUNNING"}', b"not json", None])
+def test_a_leader_leaves_the_statuses_of_spark_queries_alone(
+    value: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = Log([(query_key("c"), value), (b"status-connector-gone", b"{}")])
+    topic = StatusTopic(log)
+    assert topic.read() == {"status-connector-gone": {}}
+    topic.publish(HerderSnapshot("w"), 1)
+    assert log.tombstones == [b"status-connector-gone"]
+    assert caplog.records == []
 
 
 def test_what_a_lease_told_is_no_status() -> None:
@@ -97,11 +110,23 @@ def test_where_ends_are_to_wait_they_are_told_with_what_else_is_new() -> None:
 class Log(TopicLog):
     """Notes what is written."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Sequence[Row] = ()) -> None:
+        self.known = list(known)
         self.rows: list[bytes] = []
+        self.tombstones: list[bytes] = []
+
+    def rewind(self) -> None:
+        pass
+
+    def read_to_end(self) -> list[Row]:
+        return self.known
 
     def append(self, rows: Iterable[KeyValue]) -> None:
-        self.rows += [value for _, value in rows if value is not None]
+        for key, value in rows:
+            if value is None:
+                self.tombstones.append(key)
+            else:
+                self.rows.append(value)
 
 
 def test_ends_alone_are_told_at_once_and_then_every_so_often_and_none_is_forgotten() -> None:

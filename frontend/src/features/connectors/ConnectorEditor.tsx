@@ -14,7 +14,7 @@ import {
 } from "../../api/connectorConfigs";
 import { useConnectors } from "../../api/connectors";
 import { useMayEdit } from "../../api/session";
-import { connectorLabel, connectorPage } from "../../lib/connectors";
+import { SPARK, connectorLabel, connectorPage } from "../../lib/connectors";
 import type { ConnectCluster } from "../../api/types";
 import { plural } from "../../lib/format";
 import { configChanges, rebased, type Config } from "../../lib/properties";
@@ -59,7 +59,7 @@ type View = "set" | "all" | "text";
 function Editor({ loaded }: { loaded?: ConnectorConfiguration }) {
   const name = loaded?.connector;
   const [chosen, setChosen] = useState<string | undefined>();
-  const clusters = useConnectors().data?.clusters ?? [];
+  const clusters = (useConnectors().data?.clusters ?? []).filter((one) => one.name !== SPARK);
   // The first default stays: a cluster that is away for a moment must not turn the form to another one.
   const first = loaded ? undefined : clusters.find((one) => one.reachable)?.name;
   if (chosen === undefined && first !== undefined) setChosen(first);

@@ -1,13 +1,14 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { ConnectCluster, Connector } from "../../api/types";
-import { connectorPage, deadLettersOf } from "../../lib/connectors";
+import { connectorPage, deadLettersOf, isQuery } from "../../lib/connectors";
 import { count, plural } from "../../lib/format";
 import { shortClass } from "../../lib/stages";
 import { Chip, Facts, Panel, Strip } from "../../ui/Panel";
 import { ConnectorActions } from "./ConnectorActions";
 import styles from "./Connectors.module.css";
 import { MetricTable } from "./MetricTable";
+import { QueryRun, SilentQuery } from "./QueryRun";
 import { StageBars, hasFailed } from "./StageBars";
 import { ConnectorStateChip } from "./StateChip";
 import { TaskTable } from "./TaskTable";
@@ -16,6 +17,7 @@ export function ConnectorPanel({
   connector,
   cluster,
   namesake,
+  isNameShared,
   isFolded,
   isClusterShown,
 }: {
@@ -23,6 +25,8 @@ export function ConnectorPanel({
   cluster: ConnectCluster;
   /** A sink of the same name in another cluster. */
   namesake: Connector | undefined;
+  /** Whether another connector or query has this name, so that its dead letters need a topic to be told apart. */
+  isNameShared: boolean;
   /** Whether the details are below, folded. */
   isFolded?: boolean;
   isClusterShown?: boolean;
@@ -44,7 +48,7 @@ export function ConnectorPanel({
           {plugin !== kind && <span className="s t3">{plugin}</span>}
         </>
       }
-      aside={<ConnectorActions connector={connector} reachable={reachable} />}
+      aside={isQuery(connector) ? undefined : <ConnectorActions connector={connector} reachable={reachable} />}
     >
       {namesake && (
         <Strip tone="warn">
@@ -52,7 +56,8 @@ export function ConnectorPanel({
           {name}, so Kafka splits the partitions of their topics between them.
         </Strip>
       )}
-      {connector.has_figures && <Figures connector={connector} isNameShared={namesake !== undefined} />}
+      <SilentQuery connector={connector} />
+      {connector.has_figures && <Figures connector={connector} isNameShared={isNameShared} />}
       <TaskTable connector={connector} reachable={reachable} />
       {connector.stages.some(hasFailed) ? (
         <div className={styles.about}>
@@ -61,13 +66,15 @@ export function ConnectorPanel({
             <StageBars connector={connector} />
           </section>
           <section>
-            <h3>Delivery guarantees</h3>
+            <h3>{isQuery(connector) ? "Run" : "Delivery guarantees"}</h3>
+            <QueryRun connector={connector} />
             <Promises connector={connector} />
           </section>
         </div>
       ) : (
         <div className={styles.about}>
           <section>
+            <QueryRun connector={connector} />
             <Promises connector={connector} />
           </section>
           <section className="s t3">
@@ -82,9 +89,11 @@ export function ConnectorPanel({
       {isFolded && (
         <details className={styles.fold}>
           <summary>
-            {connector.has_figures
-              ? "Every metric by task, and the configuration with secrets masked"
-              : "The configuration with secrets masked"}
+            {isQuery(connector)
+              ? "Every metric, and the error options with secrets masked"
+              : connector.has_figures
+                ? "Every metric by task, and the configuration with secrets masked"
+                : "The configuration with secrets masked"}
           </summary>
           <ConnectorDetails connector={connector} />
         </details>
@@ -104,7 +113,7 @@ export function ConnectorDetails({ connector }: { connector: Connector }) {
         </div>
       )}
       <div>
-        {connector.has_figures && <h3>Configuration</h3>}
+        {connector.has_figures && <h3>{isQuery(connector) ? "Error options" : "Configuration"}</h3>}
         <Facts
           rows={Object.entries(connector.config)
             .sort()
@@ -176,7 +185,7 @@ function Promises({ connector }: { connector: Connector }) {
             {topics.join(", ") || "no topic yet"}
           </span>,
         ],
-        ...(connector.has_figures
+        ...(connector.has_figures && !isQuery(connector)
           ? [["Delivery", (delivery ?? "not known").replaceAll("_", " ")] as [string, ReactNode]]
           : []),
         [
@@ -186,7 +195,7 @@ function Promises({ connector }: { connector: Connector }) {
               key="d"
               topic={dlq_topic}
               promise={dead_letters}
-              records={connector.has_figures ? undefined : deadLettersOf(connector, true)}
+              records={connector.has_figures && !isQuery(connector) ? undefined : deadLettersOf(connector, true)}
             />
           ) : (
             <span key="n" className="t3">

@@ -46,6 +46,28 @@ function connector(cluster: string, name: string): Connector {
   } as unknown as Connector;
 }
 
+const QUERIES: ConnectCluster = { ...ENGINE, name: "spark", software: "spark", version: "" };
+const RUN = {
+  run: "5f0c3c52",
+  started_at: "2026-11-21T02:12:30.000Z",
+  is_stream: true,
+  batch: 17,
+  reported_at: "2026-11-21T03:12:30.000Z",
+  every_ms: 10_000,
+  is_silent: false,
+};
+
+function query(name: string, run: Partial<typeof RUN> = {}, changes: object = {}): Connector {
+  const one = connector("spark", name);
+  return {
+    ...one,
+    ...{ kind: "query", type: "query", has_figures: true, worker_id: "driver-1", config: {}, last_error_at: null },
+    shown: { ...one.shown, text: "The query runs" },
+    query: { ...RUN, ...run },
+    ...changes,
+  } as Connector;
+}
+
 let root: Root;
 
 afterEach(async () => {
@@ -115,4 +137,45 @@ it("an address without a cluster leads to the only connector of its name, and to
   document.body.replaceChildren();
   await show("/connectors/b/edit", [ENGINE, LEGACY], [connector("engine", "a"), connector("legacy", "b")]);
   expect(document.querySelector("h1")?.textContent).toBe("the editor");
+});
+
+it("queries are listed under a heading of their own, which one Connect cluster does not get", async () => {
+  await show("/connectors", [ENGINE, QUERIES], [connector("engine", "a"), query("orders")]);
+  expect(document.querySelector("[aria-label^='Connect cluster']")).toBeNull();
+  expect(region("Spark queries")).toContain("1 guarded query. The programs that run them start and stop them.");
+  expect(text()).toContain("1 connector, 1 task, 1 Spark query");
+});
+
+it("nobody can start, stop, restart or edit a query", async () => {
+  await show("/connectors/spark/orders", [ENGINE, QUERIES], [query("orders")]);
+  expect(text()).toContain("The query runs");
+  for (const absent of ["Pause…", "Restart…", "Edit…", "More", "Delivery"]) expect(text()).not.toContain(absent);
+});
+
+it("a query tells its run, its batch, its driver and its dead letter topic", async () => {
+  await show("/connectors/spark/orders", [ENGINE, QUERIES], [query("orders")]);
+  for (const said of ["stream", "17", "driver-1", "5f0c3c52", "Last report"]) expect(text()).toContain(said);
+  const links = [...document.querySelectorAll("a")].map((one) => decodeURIComponent(one.getAttribute("href") ?? ""));
+  expect(links.some((href) => href.startsWith("/records?") && href.includes("spark.dlq"))).toBe(true);
+});
+
+it("a batch job has no batch, and a query that never said when it began says so", async () => {
+  await show("/connectors/spark/b", [QUERIES], [query("b", { is_stream: false, started_at: null as never })]);
+  expect(text()).toContain("batch job");
+  expect(text()).toContain("Startednot known");
+  expect(text()).not.toContain("Last batch");
+});
+
+it("a query that misses its reports is not shown as running", async () => {
+  const shown = { state: "unknown", text: "No report since 2026-11-21 03:12:30 UTC", since: null, tasks: TASKS };
+  const changes = { shown, tasks: [{ ...TASK, state: "UNKNOWN", budget: BUDGET }] };
+  await show("/connectors", [ENGINE, QUERIES], [query("orders", { is_silent: true }, changes)]);
+  expect(region("Spark queries")).toContain("The query reported every 10 s while it ran.");
+  expect(region("Spark queries")).toContain("All figures are those of its last report.");
+});
+
+it("a query and a connector of one name lead to each other's choice", async () => {
+  await show("/connectors/a", [ENGINE, QUERIES], [connector("engine", "a"), query("a")]);
+  expect(text()).toContain("A connector and a Spark query have this name. Choose one.");
+  expect(text()).not.toContain("Both use the consumer group");
 });

@@ -3,7 +3,15 @@ import { Navigate, useNavigate, useParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useMayEdit } from "../../api/session";
 import type { ConnectCluster, Connector, ConnectorList } from "../../api/types";
-import { clusterTitle, connectorLabel, connectorPage, connectorsAt } from "../../lib/connectors";
+import {
+  SPARK,
+  clusterTitle,
+  connectorLabel,
+  connectorPage,
+  connectorsAt,
+  isQuery,
+  reporterName,
+} from "../../lib/connectors";
 import { ago, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
@@ -26,7 +34,7 @@ export function Connectors() {
     <>
       {name === undefined ? (
         <PageHead title="Connectors" note={data ? noteOf(data, ago(new Date(dataUpdatedAt).toISOString(), now)) : " "}>
-          <NewConnector isReachable={data?.clusters.some((one) => one.reachable) ?? false} />
+          <NewConnector isReachable={data?.clusters.some((one) => one.reachable && one.name !== SPARK) ?? false} />
         </PageHead>
       ) : (
         <ConnectorHead name={name} cluster={cluster} software={clusterOf(data, cluster)} />
@@ -53,9 +61,9 @@ export function Connectors() {
   );
 }
 
-/** The connectors in lists by cluster; a cluster has a heading only if there are several. */
+/** The connectors in lists by cluster; a Connect cluster has a heading only if there are several. */
 function AllConnectors({ list, now }: { list: ConnectorList; now: number }) {
-  const isOne = list.clusters.length === 1;
+  const isOne = connectClusters(list).length === 1;
   return (
     <div className={styles.list}>
       {list.results.length > 0 && <Nearest tasks={list.nearest} connectors={list.results} />}
@@ -71,11 +79,25 @@ function AllConnectors({ list, now }: { list: ConnectorList; now: number }) {
                 connector={one}
                 cluster={cluster}
                 namesake={namesakeOf(one, list)}
+                isNameShared={connectorsAt(list.results, one.name).length > 1}
                 isFolded
               />
             ))}
           </>
         );
+        if (cluster.name === SPARK)
+          return (
+            <section key={cluster.name} className={styles.list} aria-label="Spark queries">
+              <div className={styles.cluster}>
+                <h2>Spark queries</h2>
+                <span className="s t3">
+                  {plural(rows.length, "guarded query", "guarded queries")}. The programs that run them start and stop
+                  them.
+                </span>
+              </div>
+              {body}
+            </section>
+          );
         return isOne ? (
           <Fragment key={cluster.name}>{body}</Fragment>
         ) : (
@@ -104,7 +126,11 @@ function ConnectorsOfName({ list, shown, now }: { list: ConnectorList; shown: re
   return (
     <div className={styles.list}>
       {!one && (
-        <Strip tone="plain">{`${shown.length} Connect clusters have a connector of this name. Choose one.`}</Strip>
+        <Strip tone="plain">
+          {shown.some(isQuery)
+            ? "A connector and a Spark query have this name. Choose one."
+            : `${shown.length} Connect clusters have a connector of this name. Choose one.`}
+        </Strip>
       )}
       {shown.map((connector) => {
         const cluster = clusterOf(list, connector.cluster)!;
@@ -115,12 +141,13 @@ function ConnectorsOfName({ list, shown, now }: { list: ConnectorList; shown: re
               connector={connector}
               cluster={cluster}
               namesake={namesakeOf(connector, list)}
-              isClusterShown={list.clusters.length > 1}
+              isNameShared={connectorsAt(list.results, connector.name).length > 1}
+              isClusterShown={connectClusters(list).length > 1 && !isQuery(connector)}
             />
           </div>
         );
       })}
-      {one?.has_figures && <ConnectorCharts key={one.name} name={one.name} />}
+      {one?.has_figures && <ConnectorCharts key={reporterName(one)} name={reporterName(one)} />}
       {one && (
         <Panel label={detailsTitle(one)} title={<h2>{detailsTitle(one)}</h2>}>
           <ConnectorDetails connector={one} />
@@ -140,7 +167,8 @@ function ConnectorHead({
   software: ConnectCluster | undefined;
 }) {
   const navigate = useNavigate();
-  const note = cluster && software ? `Connect cluster ${cluster}, ${softwareWords(software)}.` : " ";
+  const of = cluster === SPARK ? "Guarded Spark query." : undefined;
+  const note = of ?? (cluster && software ? `Connect cluster ${cluster}, ${softwareWords(software)}.` : " ");
   return (
     <PageHead title={name} note={note}>
       <Button onClick={() => void navigate("/connectors")}>All connectors</Button>
@@ -179,12 +207,20 @@ function NewConnector({ isReachable }: { isReachable: boolean }) {
   return barred ? <Button barred={barred}>New connector…</Button> : <Button to="/new-connector">New connector…</Button>;
 }
 
-function noteOf({ clusters, results }: ConnectorList, when: string): string {
-  const tasks = results.reduce((sum, connector) => sum + connector.tasks.length, 0);
+function noteOf(list: ConnectorList, when: string): string {
+  const clusters = connectClusters(list);
+  const connectors = list.results.filter((one) => !isQuery(one));
+  const queries = list.results.length - connectors.length;
+  const tasks = connectors.reduce((sum, connector) => sum + connector.tasks.length, 0);
   const whom = clusters.length === 1 ? clusterTitle(clusters[0]!.name).replace(/^The/, "the") : "the clusters";
-  const counts = [plural(results.length, "connector"), plural(tasks, "task")];
+  const counts = [plural(connectors.length, "connector"), plural(tasks, "task")];
   if (clusters.length > 1) counts.unshift(plural(clusters.length, "Connect cluster"));
+  if (queries > 0) counts.push(plural(queries, "Spark query", "Spark queries"));
   return `${counts.join(", ")}. Asked ${whom} ${when}.`;
+}
+
+function connectClusters({ clusters }: ConnectorList): ConnectCluster[] {
+  return clusters.filter((one) => one.name !== SPARK);
 }
 
 /** Return "Kafka Connect 4.1.1", or what else is known of a cluster's software. */
@@ -212,6 +248,7 @@ function clusterOf(list: ConnectorList | undefined, name: string | undefined): C
   return list?.clusters.find((one) => one.name === name);
 }
 
-function detailsTitle({ has_figures }: Connector): string {
+function detailsTitle({ has_figures, cluster }: Connector): string {
+  if (cluster === SPARK) return "Metrics and error options";
   return has_figures ? "Metrics and configuration" : "Configuration";
 }

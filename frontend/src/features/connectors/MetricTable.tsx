@@ -1,4 +1,5 @@
 import type { Connector } from "../../api/types";
+import { isQuery } from "../../lib/connectors";
 import { ago, count } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import styles from "./Connectors.module.css";
@@ -21,7 +22,7 @@ export function MetricTable({ connector }: { connector: Connector }) {
             <th>Metric</th>
             {tasks.map((task) => (
               <th key={task.id} className="num">
-                task {task.id}
+                {isQuery(connector) ? "query" : `task ${task.id}`}
               </th>
             ))}
             {tasks.length > 1 && <th className="num">together</th>}

@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import type { Connector, NearTask } from "../../api/types";
 import { noRiskWords } from "../../lib/budget";
-import { connectorLabel, connectorPage, connectorsAt } from "../../lib/connectors";
+import { connectorPage, connectorsAt, taskLabel } from "../../lib/connectors";
 import { budgetRisk } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
 import { BudgetCell } from "./BudgetCell";
@@ -25,7 +25,7 @@ export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: 
         {tasks.map((one) => {
           const { label, glyph, tone } = budgetRisk(one.risk);
           const key = { cluster: one.cluster, name: one.connector };
-          const name = `${connectorLabel(key)}-${one.task}`;
+          const name = taskLabel(key, one.task);
           return (
             <li key={name} data-testid="near" data-risk={one.risk}>
               <Glyph tone={tone} large>

@@ -1,5 +1,6 @@
 import { Fragment, type ReactNode } from "react";
 import type { Connector, Task } from "../../api/types";
+import { isQuery } from "../../lib/connectors";
 import { ago, count, span, timeOfDay } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
 import { BudgetCell } from "./BudgetCell";
@@ -32,7 +33,7 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
       <table className={styles.tasks} aria-label="Tasks">
         <thead>
           <tr>
-            <th>Task</th>
+            <th>{isQuery(connector) ? "Query" : "Task"}</th>
             <th>State</th>
             <th>Error budget</th>
             {COLUMNS.map(([metric, label]) => (
@@ -122,9 +123,7 @@ function Row({
   const last = task.metrics["last-failure-timestamp"] ?? 0;
   return (
     <tr>
-      <td className="mono">
-        {connector.name}-{task.id}
-      </td>
+      <td className="mono">{isQuery(connector) ? connector.name : `${connector.name}-${task.id}`}</td>
       <td className={styles.state}>
         <StateChip state={task.state} />
       </td>
@@ -148,7 +147,7 @@ function Row({
         {last > 0 ? ago(new Date(last).toISOString(), now) : "never"}
       </td>
       <td className="num">
-        <RestartTask connector={connector} task={task.id} reachable={reachable} />
+        {!isQuery(connector) && <RestartTask connector={connector} task={task.id} reachable={reachable} />}
       </td>
     </tr>
   );

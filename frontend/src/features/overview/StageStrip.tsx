@@ -1,6 +1,7 @@
 import { Link, useSearchParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useBalance, useStageFlow } from "../../api/metrics";
+import { reporterName } from "../../lib/connectors";
 import { recordsWith } from "../../lib/filter";
 import { ALL_TIME } from "../../lib/ranges";
 import { count, plural } from "../../lib/format";
@@ -14,7 +15,7 @@ export function StageStrip() {
   const [params, setParams] = useSearchParams();
   const { data: connectors } = useConnectors();
   const { data: balance } = useBalance();
-  const names = connectors?.results.filter((one) => one.has_figures).map((one) => one.name) ?? [];
+  const names = connectors?.results.filter((one) => one.has_figures).map(reporterName) ?? [];
   const busiest = [...(balance?.connectors ?? [])].sort(
     (a, b) => b.dead_lettered - a.dead_lettered || b.consumed - a.consumed,
   )[0]?.name;

@@ -3,7 +3,7 @@ import { useConnectors } from "../../api/connectors";
 import { useBalance } from "../../api/metrics";
 import type { RecordCounts, Connector } from "../../api/types";
 import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
-import { connectorLabel, connectorPage, connectorsAt, deadLettersOf } from "../../lib/connectors";
+import { connectorLabel, connectorPage, connectorsAt, deadLettersOf, reporterName } from "../../lib/connectors";
 import { ago, count, percent, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { SkeletonRows, Meter, Notice, Panel, join } from "../../ui/Panel";
@@ -54,7 +54,7 @@ export function TopicTable() {
                   key={connectorLabel(connector)}
                   connector={connector}
                   isNameShared={connectorsAt(connectors.results, connector.name).length > 1}
-                  figures={connector.has_figures ? figures.get(connector.name) : undefined}
+                  figures={connector.has_figures ? figures.get(reporterName(connector)) : undefined}
                   now={now}
                 />
               ))}

@@ -1,6 +1,7 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useId, useState, type KeyboardEvent } from "react";
 import { useTrendNames } from "../../api/metrics";
+import { reporterName } from "../../lib/connectors";
 import { count } from "../../lib/format";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
@@ -36,7 +37,7 @@ export function SubjectPicker({
   const known = facets.data?.facets ?? {};
   const groupTitle = known.group?.find(({ value }) => value === filter.group)?.label;
   const counted = (known[subject] ?? []).map(({ value, label, count: n }) => ({ value, label, note: count(n) }));
-  const present = subject === "connector" ? (connectors.data?.results ?? []).map(({ name }) => name) : [];
+  const present = subject === "connector" ? (connectors.data?.results ?? []).map(reporterName) : [];
   const options = optionsFor(subject, text, [
     ...counted,
     ...[...new Set(present)]

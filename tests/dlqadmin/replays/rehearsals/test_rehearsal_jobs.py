@@ -24,6 +24,7 @@ from dlqadmin.replays.rehearsals.rehearsal_jobs import create, perform
 from dlqadmin.replays.rehearsals.sandboxed_run import RunLimits
 from tests.dlqadmin.deadletters.letters import NOW, index_one, letter
 from tests.dlqadmin.fakes import FakeEngine
+from tests.dlqadmin.spark_queries import report
 
 CONNECTOR = "usgs-to-sql"
 TRANSFORMS = "org.apache.kafka.connect.transforms"
@@ -259,6 +260,12 @@ def test_a_configuration_that_can_not_be_used_here_says_so(
 
 def test_a_connector_that_is_gone_says_so(engine: FakeEngine, operator: User) -> None:
     assert one(operator, broken())["text"] == "The engine no longer has a connector usgs-to-sql."
+
+
+def test_a_spark_query_is_not_rehearsed_and_says_so(engine: FakeEngine, operator: User) -> None:
+    report(name=CONNECTOR)
+    said = one(operator, broken())["text"]
+    assert said == "usgs-to-sql is a Spark query. Only the engine's connectors can be rehearsed."
 
 
 def test_an_engine_that_is_away_says_so(operator: User) -> None:
