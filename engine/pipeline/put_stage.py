@@ -85,7 +85,7 @@ class PutStage:
                 if is_late and result.delivered and left[0] > places[0]:
                     return None
             elif is_late or len(held.places) == len(left) or not isinstance(held.cause, RetriableError):
-                end = self._handle_held(raws, entries, left, held)
+                end = self._handle_held(raws, entries, held)
                 if end is not None:
                     return end
             places = [place for place in undelivered(entries, self._delivered) if place not in held.places]
@@ -109,10 +109,8 @@ class PutStage:
             held.hold([places[index] for index in result.failed], result.error)
         self._reject(raws, entries, {places[index]: cause for index, cause in result.rejected.items()})
 
-    def _handle_held(
-        self, raws: Sequence[RawRecord], entries: list[Any], left: Sequence[int], held: HeldRecords
-    ) -> TaskEnding | None:
-        """Wait until the held records may be put again, or make them errors. `left` are all undelivered records."""
+    def _handle_held(self, raws: Sequence[RawRecord], entries: list[Any], held: HeldRecords) -> TaskEnding | None:
+        """Wait until the held records may be put again, make them errors, or fail the task with them."""
         failed, cause = sorted(held.places), held.cause
         assert cause is not None
         raised = StageFailure(self._index, None, cause)
@@ -129,7 +127,8 @@ class PutStage:
             return self._bisect(raws, entries, failed, raised, trouble)
         if verdict.tolerable:
             return self._blame_each(raws, entries, failed, verdict)
-        return fail_batch(self._guard, verdict, [entries[place] for place in left], [raws[place] for place in left])
+        batch = [entries[place] for place in failed]
+        return fail_batch(self._guard, verdict, batch, [raws[place] for place in failed])
 
     def _put_batch(self, batch: Sequence[Record]) -> StageFailure | None:
         return self._try_put(self.sink.put if self._lanes is None else self._lanes.put, batch)

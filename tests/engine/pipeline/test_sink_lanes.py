@@ -268,3 +268,13 @@ def test_lanes_that_only_reject_records_do_not_wait_for_a_failed_lane() -> None:
     assert (rig.count("records-delivered"), waited, clock.waits) == (1, [], [300, 600])
     assert rig.reporter.offsets == [0, 1, 2, 3, 4, 5]
     assert [context.attempt for context, _ in rig.reporter.reports] == [2, 0, 0, 0, 0, 0]
+
+
+def test_only_the_records_of_failed_lanes_get_the_dead_letters_of_a_put_that_fails_the_task() -> None:
+    denied = ConfigError((("token", None, "is not accepted"),))
+    cases = [Case(b"a", "ok"), Case(b"q", "no"), Case(b"q", "ok"), Case(b"a", "ok")]
+    refuse = fates(cases)
+    sink = OrderedSink(lambda number: denied if number == 0 else refuse(number))
+    rig = Rig(raws(cases), sink=sink, lanes=2)
+    assert isinstance(rig.run(), Failed)
+    assert (rig.reporter.offsets, sink.given) == ([0, 3], [])
