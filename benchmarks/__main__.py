@@ -24,6 +24,7 @@ from benchmarks import (
     planner,
     replay,
     scale,
+    sink_lanes,
     start,
     steps,
 )
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
     "sink-elasticsearch": external_sinks.run_elasticsearch,
     "sink-objects": external_sinks.run_objects,
     "sink-delta": external_sinks.run_delta,
+    "sink-lanes": sink_lanes.run,
     "mirror": mirror.run,
     "mirror-eos": mirror.run_eos,
     "scale": scale.run,

@@ -22,6 +22,7 @@ ANCHORS = {
     "mirror": "MirrorMaker 2",
     "scale-machine": "1 process",
     "scale": "1 task",
+    "sink-lanes": "1 lane",
     "sink": "loop by hand",
     "start": "Kafka Connect",
 }

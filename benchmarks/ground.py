@@ -42,18 +42,18 @@ class BenchmarkSetup:
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result()
 
-    def fill(self, topic: str, values: Sequence[bytes], records: int) -> str:
+    def fill(self, topic: str, values: Sequence[bytes], records: int, partitions: int = PARTITIONS) -> str:
         """Create a topic, write `records` records into it and return its name.
 
         The values repeat; the keys are the records' numbers.
         """
-        self.create(topic)
+        self.create(topic, partitions)
         queue = {"linger.ms": 20, "queue.buffering.max.messages": 200_000}
         producer = Producer({"bootstrap.servers": self.bootstrap, **queue})
         for first in range(0, records, BATCH):
             numbers = range(first, min(first + BATCH, records))
             batch = [
-                {"key": b"%d" % number, "value": values[number % len(values)], "partition": number // RUN % PARTITIONS}
+                {"key": b"%d" % number, "value": values[number % len(values)], "partition": number // RUN % partitions}
                 for number in numbers
             ]
             while batch:

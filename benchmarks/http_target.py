@@ -1,4 +1,4 @@
-"""An HTTP server that accepts everything at once: `python -m benchmarks.http_target port`."""
+"""An HTTP server that accepts everything: `python -m benchmarks.http_target port [delay in ms]`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ HEAD_END, LENGTH = b"\r\n\r\n", b"content-length:"
 
 
 class AcceptingProtocol(asyncio.Protocol):
-    """Reads requests whose length is given, and answers each with 200."""
+    """Reads requests whose length is given, and answers each with 200, at once or after `delay_s`."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay_s: float) -> None:
         self._data = bytearray()
+        self._delay_s = delay_s
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -28,14 +29,18 @@ class AcceptingProtocol(asyncio.Protocol):
             if len(self._data) < whole:
                 return
             del self._data[:whole]
-            self._transport.write(ANSWER)
+            if self._delay_s:
+                asyncio.get_running_loop().call_later(self._delay_s, self._transport.write, ANSWER)
+            else:
+                self._transport.write(ANSWER)
 
 
-async def serve(port: int) -> None:
+async def serve(port: int, delay_ms: float) -> None:
     """Serve until the process is ended."""
-    server = await asyncio.get_running_loop().create_server(AcceptingProtocol, "127.0.0.1", port)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: AcceptingProtocol(delay_ms / 1000), "127.0.0.1", port)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0))

@@ -75,8 +75,8 @@ def measure_task(where: BenchmarkSetup, name: str, topic: str, count: int) -> Fi
     """Return the µs per record of one task that reads the whole topic."""
     opened = opened_task(where, name, topic)
     task = cast("SinkTask", opened.task)
-    poll, put = TimedFunction(task.consumer.poll), TimedFunction(task.sink.put)
-    task.consumer.poll, task.sink.put = poll, put  # type: ignore[method-assign] # replaced by timed functions
+    poll, put = TimedFunction(task.consumer.poll), TimedFunction(task.put_stage.sink.put)
+    task.consumer.poll, task.put_stage.sink.put = poll, put  # type: ignore[method-assign] # replaced by timed functions
     keep_freed()
     gc.collect()
     gc.freeze()

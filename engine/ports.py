@@ -155,7 +155,7 @@ class Sink(Protocol):
 
     def start(self, config: Mapping[str, str]) -> None: ...
     def put(self, records: Sequence[Record]) -> None:
-        """Deliver the batch.
+        """Deliver the batch. Several threads may call it at once if the class declares `concurrent_puts = True`.
 
         RetriableError: try the batch again; if the retries are used up, its records are errors. Throttling: the same,
         after a pause. RecordError (or an ExceptionGroup of them): these records were rejected, and none of the batch

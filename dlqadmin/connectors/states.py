@@ -23,10 +23,14 @@ _TASK_STATES = {"RUNNING": "running", "FAILED": "failed", "PAUSED": "paused", "S
 
 @dataclass(frozen=True, slots=True)
 class ReportedStates:
-    """The states that a cluster reports: of the connector, and of its tasks by id."""
+    """The states that a cluster reports: of the connector, and of its tasks by id.
+
+    `note` is the engine's sentence about idle tasks, or empty.
+    """
 
     connector: str
     tasks: Mapping[int, str]
+    note: str = ""
 
     @property
     def counts(self) -> TaskCounts:
@@ -46,12 +50,14 @@ def reported_states(row: Mapping[str, Any]) -> ReportedStates:
     status = document(row, "status")
     told = status.get("tasks")
     tasks = [task for task in (told if isinstance(told, list) else []) if isinstance(task, dict)]
+    connector = document(status, "connector")
     return ReportedStates(
-        str(document(status, "connector").get("state", "UNASSIGNED")),
+        str(connector.get("state", "UNASSIGNED")),
         {
             number if isinstance(number := task.get("id"), int) else index: str(task.get("state", "UNASSIGNED"))
             for index, task in enumerate(tasks)
         },
+        str(connector.get("note", "")),
     )
 
 
@@ -94,6 +100,8 @@ def shown_state(
     known = derive(told.connector, counts)
     held = request if known in HELD and request is not None and request.state == known else None
     text = _text(known, counts, told.connector, held)
+    if known == "running" and told.note:
+        text = f"{text}; {told.note}"
     return ShownState(
         state=known if reachable else "unknown",
         text=text if reachable else f"Unknown, because {_lower(title)} does not respond. Last known: {_lower(text)}",

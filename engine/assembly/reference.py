@@ -57,6 +57,7 @@ def render() -> str:
     """Return the page."""
     sections: list[tuple[str, Sequence[Option]]] = [
         ("Connector", connector.OPTIONS),
+        ("Sink", connector.SINK_OPTIONS),
         ("Failures of records", errors_policy.OPTIONS),
         *(
             (name, built_in()[name].options or ())

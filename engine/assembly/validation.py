@@ -30,6 +30,7 @@ from engine.steps.registry import step_problems, step_warnings
 from engine.steps.secrets import given_secrets
 from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.plan import ConnectorPlan
+from engine.tasks.put_concurrency import concurrency_problems
 from engine.tasks.source_support import ignored_options, support_problems
 from engine.tasks.targets import target_problems
 from engine.tasks.transaction_options import transaction_problems
@@ -128,6 +129,7 @@ def _plan(
     problems += target_problems(known, config, stream, worker)
     problems += [] if known is None else support_problems(kind, known.factory, config, worker)
     problems += [] if known is None else _console_problems(known, config, worker)
+    problems += [] if known is None else concurrency_problems(known, config)
     if masked:
         given = ((problem, problem[1] or "") for problem in problems)
         problems = [problem for problem, value in given if MASK not in value and not PROVIDED.search(value)]

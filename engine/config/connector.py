@@ -164,6 +164,15 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
+PUT_CONCURRENCY = Option(
+    "put.max.concurrency",
+    "int",
+    1,
+    "The most puts of a task at the same time. Above 1, records with the same key keep their order, and records "
+    "without a key have none. Only for sinks that allow it: HttpSink, ElasticsearchSink, and classes that declare it.",
+    at_least(1, 1000),
+)
+SINK_OPTIONS = (PUT_CONCURRENCY,)  # of sinks only
 READERS_OPTIONS = ("topics", "topics.regex")  # of sinks and streams
 
 
@@ -192,6 +201,7 @@ class ConnectorConfig:
     new_topics: tuple[NewTopics, ...] = ()  # of a source
     exactly_once: ExactlyOnceSource = field(default_factory=ExactlyOnceSource)  # of a source
     warnings: tuple[Problem, ...] = field(default=())
+    put_concurrency: int = 1  # of a sink
     allow: tuple[str, ...] = ()  # patterns of classes that may be imported by path
 
 
@@ -268,6 +278,7 @@ def read_connector(
         new_topics=new_topics,
         exactly_once=read_exactly_once(values) if kind is ConnectorKind.SOURCE else ExactlyOnceSource(),
         warnings=(*warnings, *renamed, *plugin_versions.version_warnings(props), *_reload_warnings(props), *disabled),
+        put_concurrency=values.get(PUT_CONCURRENCY.name, 1),
         allow=allow,
     )
     return config, problems
@@ -275,7 +286,7 @@ def read_connector(
 
 def all_options() -> tuple[Option, ...]:
     """Return every option that any connector has."""
-    return OPTIONS + errors_policy.OPTIONS
+    return OPTIONS + SINK_OPTIONS + errors_policy.OPTIONS
 
 
 def options_of_kind(kind: ConnectorKind) -> tuple[Option, ...]:
@@ -284,7 +295,9 @@ def options_of_kind(kind: ConnectorKind) -> tuple[Option, ...]:
 
 
 def _shared_options(kind: ConnectorKind) -> tuple[Option, ...]:
-    if kind is not ConnectorKind.SOURCE:
+    if kind is ConnectorKind.SINK:
+        return OPTIONS + SINK_OPTIONS
+    if kind is ConnectorKind.STREAM:
         return OPTIONS
     own = tuple(option for option in OPTIONS if option.name not in READERS_OPTIONS)
     return own + topic_creation.OPTIONS + exactly_once_source.OPTIONS

@@ -54,7 +54,10 @@ class TargetRejection(DataError):
 
 
 class HttpClient:
-    """A client for one option that holds a URL. It uses no proxy, cookie or credential of the worker's environment."""
+    """A client for one option that holds a URL. It uses no proxy, cookie or credential of the worker's environment.
+
+    Several threads may send at once, each over a connection of its own.
+    """
 
     def __init__(
         self,
@@ -99,6 +102,8 @@ class HttpClient:
         self._client.close()
 
 
+# As many connections as threads that send: a thread that waited for another's connection would time out.
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
 _HEADERS = {"User-Agent": "dlqadmin-engine", "Accept-Encoding": "identity"}
 
 
@@ -112,7 +117,7 @@ class CheckedTransport(httpx2.BaseTransport):
         self._permissions = permissions
         self._option = option
         self._resolve = resolve
-        self._inner = httpx2.HTTPTransport(verify=context, trust_env=False)
+        self._inner = httpx2.HTTPTransport(verify=context, trust_env=False, limits=_LIMITS)
         self._known: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

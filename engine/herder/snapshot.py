@@ -127,11 +127,30 @@ def standby_snapshot(view: HerderSnapshot, leader: Leader | None) -> HerderSnaps
 def connector_status(view: HerderSnapshot, connector: str) -> dict[str, Any]:
     """Return `{"state", "worker_id"}` as Kafka Connect does.
 
-    A trace is added when the connector is FAILED or not served now.
+    A trace is added when the connector is FAILED or not served now, and a note when it has idle tasks.
     """
     trace = view.facts_of(connector).trace or view.troubles.get(connector)
     body = {"state": _connector_state(view, connector), "worker_id": view.worker_id}
-    return body if trace is None else {**body, "trace": trace}
+    if trace is not None:
+        return {**body, "trace": trace}
+    note = _idle_tasks(view, connector)
+    return body if note is None else {**body, "note": note}
+
+
+def _idle_tasks(view: HerderSnapshot, connector: str) -> str | None:
+    """Return a sentence if a sink has fewer partitions than `tasks.max`, or None.
+
+    A task without partitions is never started.
+    """
+    tasks = view.assigned_tasks(connector)
+    if not tasks or view.facts_of(connector).kind is not ConnectorKind.SINK:
+        return None
+    # From the running tasks, because the connector's newer properties may be invalid.
+    most = int(tasks[0].config.config.get("tasks.max", "1"))
+    partitions = sum(len(task.partitions) for task in tasks)
+    if most <= partitions:
+        return None
+    return f"idle tasks: {most - partitions}, because tasks.max is {most} and the number of partitions is {partitions}"
 
 
 def task_status(view: HerderSnapshot, task: TaskRun) -> dict[str, Any]:

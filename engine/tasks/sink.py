@@ -10,6 +10,7 @@ from engine.config.connector import ConnectorConfig
 from engine.pipeline.chain import RecordTransform, Steps, sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import Commit, DurableThenCommit, GroupStore, flush_letters
+from engine.pipeline.key_lanes import KeyLanes
 from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import TaskState
@@ -65,6 +66,7 @@ def sink_task(
     *,
     commits_in_background: bool = False,
     commit_interval_ms: int | None = None,
+    lanes: KeyLanes | None = None,
 ) -> OpenTask:
     """Return the task at its first record.
 
@@ -83,6 +85,7 @@ def sink_task(
         commit_interval_ms=commit_interval_ms or opening.worker.flush_interval_ms,
         chunk_records=CAREFUL_RECORDS if opening.careful else CHUNK_RECORDS,
         commits_in_background=commits_in_background,
+        lanes=lanes,
     )
     # Last, so that nothing is fetched for a sink that can't be opened.
     claimed.consumer.assign(claimed.positions)
@@ -127,7 +130,24 @@ def _open_claimed(opening: TaskOpening, claimed: ClaimedSink) -> OpenTask:
         lambda: flush_outcomes(claimed.replayed),
         claimed.consumer,
     )
-    return sink_task(opening, claimed, sink, commit, commits_in_background=_can_flush_on_any_thread(sink))
+    return sink_task(
+        opening,
+        claimed,
+        sink,
+        commit,
+        commits_in_background=_can_flush_on_any_thread(sink),
+        lanes=_open_lanes(opening, sink),
+    )
+
+
+def _open_lanes(opening: TaskOpening, sink: Sink) -> KeyLanes | None:
+    """Return the lanes that the connector asks for. They end before the sink is stopped."""
+    count = opening.plan.config.put_concurrency
+    if count == 1:
+        return None
+    lanes = KeyLanes(sink.put, count)
+    opening.closing.callback(lanes.close)
+    return lanes
 
 
 def _can_flush_on_any_thread(sink: object) -> bool:

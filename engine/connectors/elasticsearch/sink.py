@@ -31,6 +31,7 @@ class ElasticsearchSink:
     writes_to = "a search index"
     takes_unread = True
     flushes_anywhere = True
+    concurrent_puts = True
 
     def __init__(self, permissions: Permissions | None = None, now_s: Callable[[], float] = time.monotonic) -> None:
         """Connect only to hosts that `permissions` allow."""
@@ -51,7 +52,7 @@ class ElasticsearchSink:
             options["ssl.truststore.certificates"],
             connect_s=options["connection.timeout.ms"] / 1000,
         )
-        self._nodes = [url.rstrip("/") for url in options["connection.url"]]
+        self._nodes = tuple(url.rstrip("/") for url in options["connection.url"])
         self._headers = dict(HEADERS)
         if options["connection.username"]:
             self._headers["Authorization"] = basic(options["connection.username"], options["connection.password"])
@@ -165,10 +166,13 @@ class ElasticsearchSink:
     def _send(self, part: Sequence[BulkOperation]) -> HttpAnswer:
         """Send a request to a node. Returns its answer, or a refusal of the whole request; raises for all others."""
         content = b"".join(one.lines for one in part)
+        nodes = self._nodes
         try:
-            answer = self._client.send("POST", self._nodes[0] + PATH, content, self._headers, ANSWER_BYTES)
+            answer = self._client.send("POST", nodes[0] + PATH, content, self._headers, ANSWER_BYTES)
         except RetriableError:
-            self._nodes.append(self._nodes.pop(0))  # the next attempt asks the next node
+            # The next attempt asks the next node. From the nodes of this request, so that threads that fail at the
+            # same time do not pass by a node.
+            self._nodes = (*nodes[1:], nodes[0])
             raise
         error = retriable_error(answer)
         if error is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ MARGIN_S = 30.0  # a token is renewed this long before its end
 
 
 class Authorization(Protocol):
-    """The source of the Authorization header."""
+    """The source of the Authorization header. Several threads may use it at once."""
 
     option: str  # the option to correct if the target refuses the header
     shown: str | None  # its value, unless that is secret
@@ -30,8 +31,8 @@ class Authorization(Protocol):
         """Return the headers to send. Raises RetriableError or ConfigError if there is no token."""
         ...
 
-    def renew(self) -> bool:
-        """Forget the header that the target refused; return whether another one can be had."""
+    def renew(self, refused: Mapping[str, str]) -> bool:
+        """Forget the headers that the target refused; return whether others can be had."""
         ...
 
 
@@ -46,7 +47,7 @@ class FixedHeader:
     def headers(self) -> Mapping[str, str]:
         return self._headers
 
-    def renew(self) -> bool:
+    def renew(self, refused: Mapping[str, str]) -> bool:  # noqa: ARG002, a fixed header has no successor
         return False
 
 
@@ -64,14 +65,19 @@ class ClientCredentials:
         self._now_s = now_s
         self._token = ""
         self._until_s = 0.0
+        self._lock = threading.Lock()  # one thread fetches a token, and the others wait for it
 
     def headers(self) -> Mapping[str, str]:
-        if not self._token or self._now_s() >= self._until_s:
-            self._fetch()
-        return {"Authorization": f"Bearer {self._token}"}
+        with self._lock:
+            if not self._token or self._now_s() >= self._until_s:
+                self._fetch()
+            return {"Authorization": f"Bearer {self._token}"}
 
-    def renew(self) -> bool:
-        self._token = ""
+    def renew(self, refused: Mapping[str, str]) -> bool:
+        with self._lock:
+            # Another thread may have fetched a new token meanwhile.
+            if refused.get("Authorization") == f"Bearer {self._token}":
+                self._token = ""
         return True
 
     def _fetch(self) -> None:

@@ -41,6 +41,7 @@ class HttpSink:
     writes_to = "an HTTP API"
     takes_unread = True
     flushes_anywhere = True
+    concurrent_puts = True
 
     def __init__(self, permissions: Permissions | None = None, now_s: Callable[[], float] = time.monotonic) -> None:
         """Connect only to hosts that `permissions` allow."""
@@ -188,8 +189,9 @@ class HttpSink:
         headers = dict(self._headers)
         if self._key_header:
             headers[self._key_header] = idempotency_key([records[index] for index in request.indexes])
-        answer = self._client.send(request.method, request.url, content, {**headers, **self._authorization.headers()})
-        if answer.status in REFUSED_CREDENTIALS and self._authorization.renew():
+        credentials = self._authorization.headers()
+        answer = self._client.send(request.method, request.url, content, {**headers, **credentials})
+        if answer.status in REFUSED_CREDENTIALS and self._authorization.renew(credentials):
             headers |= self._authorization.headers()
             answer = self._client.send(request.method, request.url, content, headers)
         if answer.status in REFUSED_CREDENTIALS:

@@ -57,6 +57,16 @@ def test_a_connector_runs_only_if_all_its_tasks_run(
     assert derive(connector, told(connector, *tasks).counts) == state
 
 
+def test_a_running_connector_tells_of_its_idle_tasks_and_a_failed_one_of_its_failure() -> None:
+    note = "idle tasks: 2, because tasks.max is 4 and the number of partitions is 2"
+    tasks = [{"id": 0, "state": R}, {"id": 1, "state": R}]
+    states = reported_states({"status": {"connector": {"state": R, "note": note}, "tasks": tasks}})
+    assert shown(states).text == f"2 of 2 tasks run; {note}"
+    failed = [*tasks[:1], {"id": 1, "state": F}]
+    states = reported_states({"status": {"connector": {"state": R, "note": note}, "tasks": failed}})
+    assert shown(states).text == "1 of 2 tasks failed"
+
+
 def test_a_pause_names_the_person_the_time_and_the_reason() -> None:
     found = shown(told(P, P), asked("paused"))
     assert (found.text, found.by, found.reason) == ("Paused by operator-1", "operator-1", "Disk is being replaced.")

@@ -14,6 +14,7 @@ from engine.errors import RecordError, RetriableError
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit, flush_letters
 from engine.pipeline.guard import Guard
+from engine.pipeline.key_lanes import KeyLanes
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
@@ -120,6 +121,7 @@ class Rig:
         key: Any = None,
         value: Any = None,
         transforms: Sequence[Any] | None = None,
+        lanes: int = 1,
     ) -> None:
         self.clock = clock or Clock()
         self.sink = sink or Sink()
@@ -152,6 +154,7 @@ class Rig:
             state=self.state,
             committed={name: one.offset for name, one in committed.items()},
             clock=self.clock,
+            lanes=KeyLanes(self.sink.put, lanes) if lanes > 1 else None,
         )
         self.consumer.assign({name: committed[name].offset if name in committed else 0 for name in partitions})
 

@@ -41,7 +41,7 @@ def pool(sink: Sink | None = None, *, aside: bool = True) -> Lane:
     task = lane.rigs["a"].task
     task.commits_in_background = aside
     if sink is not None:
-        task.sink = sink
+        task.put_stage.sink = sink
         lane.rigs["a"].commit.flush_sink = sink.flush
     return lane
 

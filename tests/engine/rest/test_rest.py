@@ -9,13 +9,13 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from engine.config.topic import TargetState
+from engine.config.topic import TargetState, TaskEntry, commit_record, connector_record, fold_all, task_record
 from engine.errors import BadRequest, ConfigError, NotLeading, RequestConflict, RetriableError
 from engine.herder.snapshot import HerderSnapshot
 from engine.rest import bodies
 from engine.rest.app import build_app
 from engine.rest.forwarding import LeaderForwarder
-from tests.engine.rest.herder import Herder, examine
+from tests.engine.rest.herder import PARTITION, PROPERTIES, Herder, examine
 
 
 def test_the_root_names_the_version(client: TestClient) -> None:
@@ -49,6 +49,18 @@ def test_status_is_kafka_connects_with_the_delivery_guarantee(client: TestClient
         "type": "sink",
         "delivery": "at_least_once",
     }
+
+
+@pytest.mark.parametrize(("most", "idle"), [("1", None), ("4", 3)])
+def test_status_tells_how_many_tasks_have_no_partition(
+    client: TestClient, herder: Herder, most: str, idle: int | None
+) -> None:
+    properties = {**PROPERTIES, "tasks.max": most}
+    records = [task_record("c", 0, TaskEntry(2, properties, (PARTITION,))), commit_record("c", 1, 2)]
+    herder.config = fold_all(herder.config, [connector_record("c", properties), *records])
+    note = client.get("/connectors/c/status").json()["connector"].get("note")
+    sentence = f"idle tasks: {idle}, because tasks.max is {most} and the number of partitions is 1"
+    assert note == (sentence if idle else None)
 
 
 def test_a_running_task_that_can_not_commit_shows_why(client: TestClient, herder: Herder) -> None:
