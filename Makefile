@@ -10,13 +10,16 @@ LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --gener
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
+.PHONY: help run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 run: ports .venv/.run frontend/dist/index.html .local/kafka ## the whole product on real input, until Ctrl-C
 	@exec $(VENV)/python -m demo.run
+
+run-spark: .venv/.run .local/kafka ## a guarded Spark query over the input of `make run`, which must be running
+	@exec $(VENV)/python -m demo.spark_job $(ARGS)
 
 fast: install ## quick unit tests and vitest, in about a minute; ARGS are pytest's
 	@$(VENV)/python -m tests fast $(ARGS)

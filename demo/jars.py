@@ -16,6 +16,14 @@ from pathlib import Path
 
 KAFKA_VERSION = "4.1.0"
 BROKER_MODULES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+# Kafka's source for Spark DataFrames. Spark itself has all that these need beside them.
+SPARK_KAFKA_MODULES = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.2.0",
+    "org.apache.kafka:kafka-clients:3.9.1",
+    "org.apache.commons:commons-pool2:2.12.1",
+)
+SPARK_KAFKA_HOME = Path(__file__).resolve().parent.parent / ".local" / "spark-kafka"
 KAFKA_HOME = Path(__file__).resolve().parent.parent / ".local" / "kafka"
 PINS = Path(__file__).with_name("jars.sha256")  # in the format of sha256sum
 _IVY_FILE = """\
@@ -39,15 +47,25 @@ def class_path(home: Path = KAFKA_HOME, modules: Iterable[str] = BROKER_MODULES)
     return f"{home}/*"
 
 
-def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None) -> None:
+def spark_kafka_jars(home: Path = SPARK_KAFKA_HOME) -> str:
+    """Return the jars of Spark's Kafka source for the option `spark.jars`; fetch them the first time."""
+    if not home.is_dir():
+        fetch(home, SPARK_KAFKA_MODULES, pins(), configuration="master")
+    return ",".join(map(str, sorted(home.iterdir())))
+
+
+def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None, configuration: str = "default") -> None:
     """Fetch `group:artifact:version` modules into `home`. Raises FetchFailed.
+
+    The `configuration` `default` includes what they depend on, `master` only themselves.
 
     The folder appears complete or not at all, even if two processes fetch at once. Each jar is compared
     with its pinned SHA-256. `pinned=None` accepts every jar, in order to pin them.
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jars-", dir=home.parent) as scratch:
-        fetched = retrieve(Path(scratch), "\n".join(map(_dependency, modules)), home.parent)
+        wanted = "\n".join(_dependency(module, configuration) for module in modules)
+        fetched = retrieve(Path(scratch), wanted, home.parent)
         for jar in fetched.iterdir():
             if jar.name.endswith(UNWANTED):
                 jar.unlink()
@@ -91,9 +109,9 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _dependency(module: str) -> str:
+def _dependency(module: str, configuration: str) -> str:
     group, artifact, version = module.split(":")
-    return f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default"/>'
+    return f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->{configuration}"/>'
 
 
 def _spark_jars() -> str:

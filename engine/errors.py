@@ -4,7 +4,8 @@ EngineError
 ├── ConfigError            the configuration (carries every problem found)
 ├── DataError              the record: its bytes or its shape
 │   ├── ConversionError    a converter could not read or write it
-│   └── TransformError     a transform or predicate could not apply
+│   ├── TransformError     a transform or predicate could not apply
+│   └── ExpectationFailed  a row of a DataFrame breaks an expectation
 ├── RecordError            the record, by its index: a sink rejects single records of a batch
 ├── PartialPut             a batch: a sink delivered some of its records, and names them
 ├── RetriableError         an external condition: the same call may succeed later
@@ -23,7 +24,8 @@ EngineError
 └── TaskError              the task must stop
     ├── GenerationFenced   a newer generation or leader owns the work
     │   └── LeaderFailed   this driver's own producer can't write, so it can't lead
-    └── OffsetsMissing     committed offsets that existed are gone
+    ├── OffsetsMissing     committed offsets that existed are gone
+    └── LimitExceeded      a guarded query has more errors than its limits allow
 """
 
 from __future__ import annotations
@@ -124,6 +126,10 @@ class ConversionError(DataError):
 
 class TransformError(DataError):
     """A transform or a predicate could not be applied to the record."""
+
+
+class ExpectationFailed(DataError):
+    """A row of a DataFrame breaks an expectation."""
 
 
 class RecordError(EngineError):
@@ -295,3 +301,17 @@ class LeaderFailed(GenerationFenced):
 
 class OffsetsMissing(TaskError):
     """Committed offsets have disappeared. Never start over silently."""
+
+
+class LimitExceeded(TaskError):
+    """A guarded query has more errors than its limits allow, or an error that no limit tolerates.
+
+    `context` is the context of the first error as JSON (KIP-298), or empty if the error is not known.
+    """
+
+    def __init__(self, message: str, context: str = "") -> None:
+        super().__init__(message, context)
+        self.context = context
+
+    def __str__(self) -> str:
+        return str(self.args[0])

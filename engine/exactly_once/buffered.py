@@ -29,6 +29,12 @@ class CollectingProducer(Producer):
     def produce_all(self, rows: Sequence[Row]) -> None:
         self._waiting += map(BufferedRecord._make, rows)
 
+    def flush(self) -> None:
+        """Do nothing: the records wait for `take`."""
+
+    def close(self) -> None:
+        """Do nothing: there is no client."""
+
     def take(self) -> list[BufferedRecord]:
         """Return the collected records and start an empty collection."""
         waiting, self._waiting = self._waiting, []
@@ -55,6 +61,3 @@ class BufferedProducer(CollectingProducer):
     def clear(self) -> None:
         """Drop the collected records."""
         self.take()
-
-    def close(self) -> None:
-        """Do nothing: the inner producer has another owner."""
