@@ -15,6 +15,9 @@ HEAD = "| benchmark | ours | anchor | ratio | goal | rounds |\n| --- | ---: | --
 ANCHORS = {
     "connect": "Kafka Connect",
     "copy": "bare loop around librdkafka",
+    "dataframes-10": "`from_json`, PERMISSIVE",
+    "dataframes-source": "Kafka's source",
+    "dataframes": "without a guard",
     "exactly-once": "the same at least once",
     "idle": "1 connector",
     "latency": "Kafka Connect",

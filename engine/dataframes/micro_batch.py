@@ -73,7 +73,7 @@ class MicroBatches:
         self._topic = topic
         self._write = write
         self.has_record = has_record
-        self.has_begun = False
+        self._has_begun = False
         self._memory = QueryMemory()
         self._stored_at = time.monotonic()
 
@@ -82,17 +82,22 @@ class MicroBatches:
         """Return the counters of the query by their names (KIP-298, "Metrics")."""
         return {str(name): value for name, value in self.state.metrics.items()}
 
-    def begin(self, query: str) -> None:
+    def _begin(self, query: str) -> None:
         """Read the memory of the query with this id."""
-        self.has_begun = True
+        self._has_begun = True
         if self._topic is not None:
             self._memory = self._topic.read_memory(query)
         if self._memory.state:
             self.state = restore([self._memory.state], task=0, generation=0, restarts=0, stages=self.settings.stages)
 
-    def process(self, batch: DataFrame, number: int) -> None:
-        """Process one micro-batch of rows in an envelope. Raises LimitExceeded before anything is written."""
+    def process(self, batch: DataFrame, number: int, query: str) -> None:
+        """Process one micro-batch of rows in an envelope.
+
+        `query` is Spark's id of the query, which its checkpoint keeps. Raises LimitExceeded before anything is written.
+        """
         try:
+            if not self._has_begun:
+                self._begin(query)
             self._process(batch, number)
         except BaseException as error:
             self.failure = error

@@ -91,9 +91,7 @@ def start_stream(
     context = rows.sparkSession.sparkContext
 
     def process(batch: DataFrame, number: int) -> None:
-        if not batches.has_begun:
-            batches.begin(str(context.getLocalProperty("sql.streaming.queryId")))
-        batches.process(batch, number)
+        batches.process(batch, number, str(context.getLocalProperty("sql.streaming.queryId")))
 
     writer = rows.writeStream.queryName(batches.settings.name).option("checkpointLocation", checkpoint)
     if trigger:
@@ -109,8 +107,7 @@ def run_batch(rows: DataFrame, batches: MicroBatches, topic: LetterTopic | None)
     if batches.options.reports_status:
         reporter.start()
     try:
-        batches.begin(run)
-        batches.process(rows, 0)
+        batches.process(rows, 0, run)
         state = QueryState.FINISHED
     except BaseException:
         state = QueryState.FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from msgspec.structs import replace
 
 from dlqadmin.connectors import spark_queries
@@ -95,7 +96,8 @@ def _queries() -> tuple[ClusterResponse, list[ConnectorDocument]]:
         name: [
             TaskSnapshot(
                 connector=name, task=task, state=status["state"], state_since=NOW,
-                reported_at=from_ms(status["time"]), metrics=status["metrics"], status=status,
+                reported_at=from_ms(status["time"]), metrics=status["metrics"],
+                status=orjson.loads(orjson.dumps(status)),  # as the database returns it
             )
         ]
         for (name, task), status in fold(records).tasks.items()

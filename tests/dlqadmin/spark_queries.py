@@ -30,6 +30,7 @@ STREAM = QueryStatus(
     metrics={
         "records-consumed": 1000,
         "records-dead-lettered": 40,
+        "deadletterqueue-records-produced": 40,
         "total-record-errors": 40,
         "total-record-failures": 46,
         "total-retries": 6,

@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from pyspark.sql import SparkSession
 
 from demo.broker import LocalBroker
 from demo.network import HOST, free_ports
@@ -20,6 +21,7 @@ from tests.broker.mirror import Cluster
 from tests.chaos.processes import Process, end, process, python_workers
 from tests.chaos.spark_cluster import QUICK_START
 from tests.spark.bare_cluster import BareCluster, make_full_environment
+from tests.spark.dataframes.test_kills import KilledJob, executors
 from tests.spark.engine_process import ROOT, Engine, Topics, descendants, file_sink
 from tests.spark.test_kills import Journey
 from tests.spark.test_mirror import mirror
@@ -126,6 +128,25 @@ def test_workers_need_nothing_but_spark_if_an_environment_is_sent(
     engine.put("sink", **file_sink(topic, file))
     engine.await_delivered("sink", 100)
     assert file.read_text().count("\n") == 100
+
+
+@pytest.mark.soak  # shorter: test_a_sink_runs_with_the_archive_that_the_driver_sends, and tests/spark/dataframes
+def test_a_guarded_query_survives_its_executors_on_bare_workers(
+    make_cluster: MakeCluster, broker: str, topics: Topics, tmp_path: Path
+) -> None:
+    cluster = make_cluster(workers=2)
+    world = KilledJob(broker, topics, tmp_path, cluster.master, python="python3")
+    job = world.start()
+    for _ in range(2):
+        world.await_batch(job, 1)
+        if found := executors(os.getpid()):
+            os.kill(found[0], signal.SIGKILL)
+    world.finish(job)
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        world.check(spark)
+    finally:
+        spark.stop()
 
 
 def lacks_libraries(packages: Path) -> None:

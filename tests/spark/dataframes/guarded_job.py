@@ -23,7 +23,6 @@ def main(given: dict[str, str]) -> None:
     builder = SparkSession.builder.master(given["master"]).appName("guarded-job")
     for name, value in OPTIONS.items():
         builder = builder.config(name, value)
-    builder = builder.config("spark.executorEnv.PYTHONPATH", given["path"])
     spark = builder.config("spark.executor.memory", "512m").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", given["servers"])

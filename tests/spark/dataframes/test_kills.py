@@ -30,8 +30,18 @@ END_S = 240
 class KilledJob:
     """A job that is killed and started again until it has processed everything."""
 
-    def __init__(self, broker: str, topics: Topics, folder: Path, master: str, *, letters: bool = True) -> None:
+    def __init__(
+        self,
+        broker: str,
+        topics: Topics,
+        folder: Path,
+        master: str,
+        *,
+        letters: bool = True,
+        python: str = sys.executable,
+    ) -> None:
         self.topics = topics
+        self.python = python  # of Spark's workers
         self.folder = folder
         self.topic = topics.create(2)
         self.bad = {n for n in range(RECORDS) if n % 40 == 3}
@@ -41,7 +51,6 @@ class KilledJob:
         self.table = folder / "table"
         self.given = {
             "master": master,
-            "path": str(ROOT),
             "servers": broker,
             "topic": self.topic,
             "per_batch": "250",
@@ -54,7 +63,7 @@ class KilledJob:
 
     def start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.spark.dataframes.guarded_job", json.dumps(self.given)]
-        env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
+        env = {**os.environ, "PYSPARK_PYTHON": self.python, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
         with (self.folder / "job.log").open("a") as log:
             return subprocess.Popen(command, cwd=self.folder, env=env, stdout=log, stderr=log)
 
@@ -101,10 +110,10 @@ def kill_driver(job: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
-def executors(job: subprocess.Popen[bytes]) -> list[int]:
-    """Return the executors' JVMs of a `local-cluster`."""
+def executors(parent: int) -> list[int]:
+    """Return the executors' JVMs below a process."""
     found = []
-    for pid in descendants(job.pid):
+    for pid in descendants(parent):
         with suppress(OSError):
             command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             if b"java" in command[0] and b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in command:
@@ -154,7 +163,7 @@ def test_executors_killed_in_mid_batch_lose_and_double_nothing(
     for _ in range(4):
         world.await_batch(job, 1)
         time.sleep(dice.random())
-        if found := executors(job):
+        if found := executors(job.pid):
             kill([dice.choice(found)])
     world.finish(job)
     world.check(spark)

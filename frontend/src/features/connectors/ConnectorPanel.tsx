@@ -45,7 +45,7 @@ export function ConnectorPanel({
           <ConnectorStateChip shown={connector.shown} />
           <Chip>{kind}</Chip>
           {isClusterShown && <Chip title="Connect cluster">{cluster.name}</Chip>}
-          {plugin !== kind && <span className="s t3">{plugin}</span>}
+          {!isQuery(connector) && plugin !== kind && <span className="s t3">{plugin}</span>}
         </>
       }
       aside={isQuery(connector) ? undefined : <ConnectorActions connector={connector} reachable={reachable} />}
@@ -67,15 +67,13 @@ export function ConnectorPanel({
           </section>
           <section>
             <h3>{isQuery(connector) ? "Run" : "Delivery guarantees"}</h3>
-            <QueryRun connector={connector} />
-            <Promises connector={connector} />
+            <About connector={connector} />
           </section>
         </div>
       ) : (
         <div className={styles.about}>
           <section>
-            <QueryRun connector={connector} />
-            <Promises connector={connector} />
+            <About connector={connector} />
           </section>
           <section className="s t3">
             {!connector.has_figures
@@ -173,49 +171,54 @@ function Figures({ connector, isNameShared }: { connector: Connector; isNameShar
   );
 }
 
-function Promises({ connector }: { connector: Connector }) {
+/** The facts of a connector or a query: what it reads and promises, and how the query runs. */
+function About({ connector }: { connector: Connector }) {
+  return connector.query ? (
+    <QueryRun run={connector.query} driver={connector.worker_id} more={promises(connector)} />
+  ) : (
+    <Facts rows={promises(connector)} />
+  );
+}
+
+function promises(connector: Connector): [string, ReactNode][] {
   const { topics, delivery, dlq_topic, dead_letters, metrics } = connector;
   const lost = metrics["deadletterqueue-produce-failures"] ?? 0;
-  return (
-    <Facts
-      rows={[
-        [
-          connector.kind === "source" ? "Writes" : "Reads",
-          <span key="t" className="mono">
-            {topics.join(", ") || "no topic yet"}
-          </span>,
-        ],
-        ...(connector.has_figures && !isQuery(connector)
-          ? [["Delivery", (delivery ?? "not known").replaceAll("_", " ")] as [string, ReactNode]]
-          : []),
-        [
-          "Dead letters",
-          dlq_topic ? (
-            <DeadLetters
-              key="d"
-              topic={dlq_topic}
-              promise={dead_letters}
-              records={connector.has_figures && !isQuery(connector) ? undefined : deadLettersOf(connector, true)}
-            />
-          ) : (
-            <span key="n" className="t3">
-              none are written
-            </span>
-          ),
-        ],
-        ...(lost > 0
-          ? [
-              [
-                "Not written",
-                <b key="l" className="failed">
-                  {plural(lost, "dead letter")}
-                </b>,
-              ] as [string, ReactNode],
-            ]
-          : []),
-      ]}
-    />
-  );
+  return [
+    [
+      connector.kind === "source" ? "Writes" : "Reads",
+      <span key="t" className="mono">
+        {topics.join(", ") || "no topic yet"}
+      </span>,
+    ],
+    ...(connector.has_figures && !isQuery(connector)
+      ? [["Delivery", (delivery ?? "not known").replaceAll("_", " ")] as [string, ReactNode]]
+      : []),
+    [
+      "Dead letters",
+      dlq_topic ? (
+        <DeadLetters
+          key="d"
+          topic={dlq_topic}
+          promise={dead_letters}
+          records={connector.has_figures && !isQuery(connector) ? undefined : deadLettersOf(connector, true)}
+        />
+      ) : (
+        <span key="n" className="t3">
+          none are written
+        </span>
+      ),
+    ],
+    ...(lost > 0
+      ? [
+          [
+            "Not written",
+            <b key="l" className="failed">
+              {plural(lost, "dead letter")}
+            </b>,
+          ] as [string, ReactNode],
+        ]
+      : []),
+  ];
 }
 
 function DeadLetters({

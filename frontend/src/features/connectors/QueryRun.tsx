@@ -20,11 +20,17 @@ export function SilentQuery({ connector }: { connector: Connector }) {
 }
 
 /** The run of a Spark query: what Spark calls it, since when it runs, and where. */
-export function QueryRun({ connector }: { connector: Connector }) {
+export function QueryRun({
+  run,
+  driver,
+  more,
+}: {
+  run: NonNullable<Connector["query"]>;
+  driver: string;
+  more: [string, ReactNode][];
+}) {
   const now = useNow(10_000);
   const { zone } = useZone();
-  const run = connector.query;
-  if (!run) return null;
   const rows: [string, ReactNode][] = [
     ["Query", run.is_stream ? "stream" : "batch job"],
     ["Started", run.started_at ? `${dateTime(run.started_at, zone, now)}, ${ago(run.started_at, now)}` : "not known"],
@@ -32,8 +38,9 @@ export function QueryRun({ connector }: { connector: Connector }) {
       ? [["Last batch", run.batch === null ? "none yet" : count(run.batch)] as [string, ReactNode]]
       : []),
     ["Last report", ago(run.reported_at, now)],
-    ["Driver", <Name key="d" text={connector.worker_id} />],
+    ["Driver", <Name key="d" text={driver} />],
     ["Run id", <Name key="r" text={run.run} />],
+    ...more,
   ];
   return <Facts rows={rows} />;
 }
