@@ -59,8 +59,8 @@ def run_source() -> BenchmarkResult:
         guarded(spark, where, "letters")
         spark.dataSource.register(DeadLetters)
         letters = f"{TOPIC}-letters.dlq"
-        sides = [warmed(partial(read, spark, where, form, letters)) for form in ("deadletters", "kafka")]
-        return compare("dataframes-source", *sides, None)
+        ours, anchor = (warmed(partial(read, spark, where, form, letters)) for form in ("deadletters", "kafka"))
+        return compare("dataframes-source", ours, anchor, None)
 
 
 @contextmanager

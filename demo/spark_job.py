@@ -101,10 +101,11 @@ def main(arguments: Sequence[str]) -> int:
         print(f"  {NAME} is running: the table is {folder / 'table'}, the dead letters are in {LETTERS}", flush=True)
         query.processAllAvailable()
         print(balance(query.batches.figures), flush=True)
-        if "--once" in arguments:
+        try:
+            if "--once" not in arguments:
+                query.awaitTermination()
+        finally:
             query.stop()
-        else:
-            query.awaitTermination()
     except EngineError as error:
         print(error, file=sys.stderr)
         return 1

@@ -13,7 +13,17 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812, the name that everybody uses
-from pyspark.sql.types import BinaryType, DataType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from engine.errors import ConfigError
 from engine.record.record import Headers, RawRecord, Record
@@ -29,6 +39,14 @@ _ORIGIN = (
 )
 _BROKEN = "STRUCT<index: INT, values: STRING>"  # the expectation's stage, and the row as JSON: later stages replace it
 _LETTER = f"STRUCT<key: BINARY, value: BINARY, headers: {_HEADERS}, time: BIGINT>"
+_RECORD: dict[str, Any] = {
+    "key": BinaryType | StringType,
+    "topic": StringType,
+    "partition": IntegerType | LongType,
+    "offset": IntegerType | LongType,
+    "timestamp": TimestampType | TimestampNTZType | LongType,
+    "headers": ArrayType,
+}
 ARROW_HEADERS = pa.list_(pa.struct([("name", pa.string()), ("value", pa.binary())]))
 ARROW_ORIGIN = pa.struct(
     [
@@ -57,9 +75,14 @@ def schema_of(good: StructType) -> StructType:
 
 
 def has_record(frame: DataFrame) -> bool:
-    """Return whether the DataFrame has records as Kafka's source reads them: at least a column `value` of bytes."""
+    """Return whether the DataFrame has records as Kafka's source reads them: at least a column `value` of bytes.
+
+    Columns that share a name with the source's, but not the type, make it a table like any other.
+    """
     kinds = {field.name.lower(): field.dataType for field in frame.schema.fields}
-    return isinstance(kinds.get("value"), BinaryType | StringType)
+    return isinstance(kinds.get("value"), BinaryType | StringType) and all(
+        isinstance(kinds[name], kind) for name, kind in _RECORD.items() if name in kinds
+    )
 
 
 def wrap(frame: DataFrame, *, needs_row: bool) -> DataFrame:

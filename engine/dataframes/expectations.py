@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import orjson
 from pyspark.sql import Row
 
 from engine.dataframes.envelope import BROKEN, GOOD, ORIGIN, read_headers
-from engine.dataframes.stage import OpenGuard, converted
+from engine.dataframes.stage import EXPECTATION, OpenGuard, converted, error_code
 from engine.errors import ExpectationFailed
 from engine.pipeline.outcome import FailedAttempts, PendingError, StageFailure
-from engine.pipeline.task_state import OperationId
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage, StageType
-
-EXPECTATION = "engine.dataframes.DeadLetterQueue.expect"
 
 
 def expectation_stage(expression: str, name: str) -> Stage:
@@ -38,7 +34,7 @@ def broken_error(opened: OpenGuard, row: Row) -> PendingError:
 
 def broken_code(row: Row, name: str) -> int:
     """Return the number that stands for the row and its stage in a digest."""
-    return zlib.crc32(repr(OperationId.of(row_origin(row, name), row[BROKEN]["index"])).encode())
+    return error_code(row_origin(row, name), row[BROKEN]["index"])
 
 
 def row_origin(row: Row, name: str) -> RawRecord | Record:

@@ -48,7 +48,7 @@ class ResultColumns:
         present = [row if type(row) is dict else self._none if row is None else self.as_dict(row) for row in rows]
         if present and set(map(len, present)) != {len(self.names)}:
             raise ValueError("a result has more or fewer fields than the schema")
-        arrays = [pa.array([row[field.name] for row in present], field.type) for field in self.fields]
+        arrays = [_column([row[field.name] for row in present], field) for field in self.fields]
         missing = [row is None for row in rows]
         for field, array in zip(self.fields, arrays, strict=True):
             if not field.nullable and array.null_count > sum(missing):
@@ -81,7 +81,7 @@ class ResultColumns:
             if value is None and not field.nullable:
                 raise DataError(f"column {field.name}: the result has no value, and the schema says NOT NULL")
             try:
-                pa.array([value], field.type)
+                _column([value], field)
             except UNFIT as error:
                 raise DataError(
                     Message(f"column {field.name} {field.type}: {VALUE} does not fit the schema", repr(value))
@@ -110,6 +110,19 @@ class ResultColumns:
             if not field.nullable and whole.null_count:
                 raise DataError(f"column {field.name}: a result has no value, and the schema says NOT NULL")
         return pa.StructArray.from_arrays(arrays, fields=self.fields)
+
+
+def _column(values: list[Any], field: pa.Field) -> pa.Array:
+    """Return the values as a column. Raises one of UNFIT, also for a fraction where Arrow would cut it off."""
+    if pa.types.is_integer(field.type) and float in set(map(type, values)):
+        values = [_whole_number(value) if type(value) is float else value for value in values]
+    return pa.array(values, field.type)
+
+
+def _whole_number(value: float) -> int:
+    if not value.is_integer():
+        raise ValueError("a fraction does not fit an integer column")
+    return int(value)
 
 
 def parse_schema(schema: str | StructType) -> StructType:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from engine.dataframes.envelope import COLUMNS, FIGURES, GOOD, LETTER, ORIGIN, OUTCOME, header_rows, read_origins
 from engine.dataframes.figures import PartitionFigures
-from engine.dataframes.stage import GuardSettings, OpenGuard, converted
+from engine.dataframes.stage import GuardSettings, OpenGuard, converted, error_code
 from engine.errors import RetriableError
 from engine.pipeline.chunk_results import settle
 from engine.pipeline.outcome import FailedAttempts, PendingError, Skipped, StageFailure
@@ -58,7 +58,7 @@ class GuardedPut:
         self._put_all(opened, entries, origins)
         rejected = [place for place, entry in enumerate(entries) if type(entry) is PendingError]
         for place in rejected:
-            figures.note(entries[place], opened.encoder, 0)
+            figures.note(entries[place], opened.encoder, error_code(origins[place], self.index))
         failed, _ = settle(opened.guard, entries)
         if failed is not None:
             figures.failed = str(getattr(failed, "message", failed))

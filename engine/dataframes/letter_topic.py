@@ -64,6 +64,7 @@ class LetterTopic:
         self._client: KafkaTransactional | None = None
         self._has_outcome_topic = False
         self._query = ""
+        self._known = QueryMemory()  # as last read or written
 
     def open(self) -> int:
         """Create the topic if needed, and take over the transactional id; return the largest letter in bytes.
@@ -83,7 +84,10 @@ class LetterTopic:
 
     def read_memory(self, query: str) -> QueryMemory:
         """Return the memory of the query with this id. Without a commit of this query, it is empty."""
-        self._query = query
+        self._query, self._known = query, self._read(query)
+        return self._known
+
+    def _read(self, query: str) -> QueryMemory:
         place = TopicPartition(self.topic, 0)
         # The coordinator of a new group is unknown for a moment.
         committed = retry_while_retriable(lambda: self._admin.committed(self.group, [place]))[place]
@@ -139,16 +143,22 @@ class LetterTopic:
         self._drop()
 
     def _is_stored(self, memory: QueryMemory) -> bool:
+        """Take the id over again. Raises GenerationFenced if another query has stored its memory meanwhile."""
+        known = self._known
         self._connect()
-        return self.read_memory(self._query) == memory
+        stored = self.read_memory(self._query)
+        if stored not in {memory, known}:
+            raise GenerationFenced("its memory has changed")
+        return stored == memory
 
     def _write_once(self, rows: Callable[[], Iterable[Row]], memory: QueryMemory) -> None:
         client = self._client
         if client is None:
             raise RetriableError("the transactional producer is closed")
-        client.begin()
         todo = iter(rows())
-        while part := list(islice(todo, SLICE_RECORDS)):
+        part = list(islice(todo, SLICE_RECORDS))  # Spark works before the transaction begins
+        client.begin()
+        while part:
             client.produce_all(part)
             try:
                 client.flush()
@@ -156,10 +166,12 @@ class LetterTopic:
                 if error.retriable:
                     raise RetriableError(str(error)) from error
                 raise TaskError(f"the brokers reject a dead letter: {error}") from error
+            part = list(islice(todo, SLICE_RECORDS))
         stored = _Stored(self._query, memory.digest, msgspec.Raw(memory.state.encode()))
         committed = Committed(memory.next_batch, msgspec.json.encode(stored).decode())
         client.send_offsets({TopicPartition(self.topic, 0): committed}, self.group)
         client.commit()
+        self._known = memory
 
     def _connect(self) -> None:
         client = KafkaTransactional(self._settings)

@@ -7,6 +7,7 @@ a crash before them repeats the whole batch, and a crash after them finds their 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +23,8 @@ from engine.dataframes.expectations import broken_code, broken_error, row_origin
 from engine.dataframes.figures import FirstError, PartitionFigures, total_digest
 from engine.dataframes.letter_topic import LetterTopic, QueryMemory
 from engine.dataframes.options import QueueOptions
-from engine.dataframes.stage import GuardSettings, OpenGuard
-from engine.errors import LimitExceeded
+from engine.dataframes.stage import GuardSettings, OpenGuard, is_expectation
+from engine.errors import LimitExceeded, RetriableError
 from engine.exactly_once.buffered import CollectingProducer
 from engine.kafka.clock import WorkerClock
 from engine.pipeline.task_state import TaskState, restore
@@ -36,7 +37,7 @@ from engine.tasks.clients import JITTER
 
 Write = Callable[[DataFrame, int], object]
 ROWS_OF_A_TASK = 5_000  # the driver takes the rows of one Spark task at a time
-REMIND_S = 600  # without errors the memory is stored this often, so that its counters are not far behind
+REMIND_S = 60  # without errors the memory is stored this often, so that its counters are not far behind
 log = logging.getLogger(__name__)
 
 
@@ -48,6 +49,7 @@ class BatchFigures:
     good: int
     replayed: int
     broken: dict[int, int]
+    puts: list[PartitionFigures] = field(default_factory=list)
     rejected: list[SparkRow] = field(default_factory=list)  # rows that the write itself rejected
 
 
@@ -74,6 +76,7 @@ class MicroBatches:
         self._write = write
         self.has_record = has_record
         self._has_begun = False
+        self._beginning = threading.Lock()  # a stream's first micro-batch may begin while the query is being started
         self._memory = QueryMemory()
         self._stored_at = time.monotonic()
 
@@ -82,13 +85,22 @@ class MicroBatches:
         """Return the counters of the query by their names (KIP-298, "Metrics")."""
         return {str(name): value for name, value in self.state.metrics.items()}
 
-    def _begin(self, query: str) -> None:
-        """Read the memory of the query with this id."""
-        self._has_begun = True
-        if self._topic is not None:
-            self._memory = self._topic.read_memory(query)
-        if self._memory.state:
-            self.state = restore([self._memory.state], task=0, generation=0, restarts=0, stages=self.settings.stages)
+    def begin(self, query: str) -> None:
+        """Read the memory of the query with this id, once."""
+        with self._beginning:
+            if self._has_begun:
+                return
+            if self._topic is not None:
+                self._memory = self._topic.read_memory(query)
+            if text := self._memory.state:
+                self.state = restore([text], task=0, generation=0, restarts=0, stages=self.settings.stages)
+            self._has_begun = True
+
+    def end(self) -> None:
+        """Store the counters of the last micro-batches without errors."""
+        state = self.state.to_metadata()
+        if self._topic is not None and self._has_begun and self.failure is None and state != self._memory.state:
+            self._store(lambda: (), self._memory._replace(state=state), self.state)
 
     def process(self, batch: DataFrame, number: int, query: str) -> None:
         """Process one micro-batch of rows in an envelope.
@@ -96,8 +108,7 @@ class MicroBatches:
         `query` is Spark's id of the query, which its checkpoint keeps. Raises LimitExceeded before anything is written.
         """
         try:
-            if not self._has_begun:
-                self._begin(query)
+            self.begin(query)
             self._process(batch, number)
         except BaseException as error:
             self.failure = error
@@ -106,23 +117,44 @@ class MicroBatches:
     def _process(self, batch: DataFrame, number: int) -> None:
         cached = batch.persist()
         try:
+            executors = self._executors(batch)
             figures = self._count(cached)
+            raise_failed(figures.stages)
             is_repeated = number < self._memory.next_batch
             state = self.state if is_repeated else self._decide(figures)
             self.current = CurrentBatch(cached, envelope.good_rows(cached))
             self._write(self.current.good, number)
-            if self.current.puts and not is_repeated:
-                self._decide_puts(state, self.current.puts)
-            figures.rejected = self.current.rejected
+            figures.puts, figures.rejected = self.current.puts, self.current.rejected
+            raise_failed(figures.puts)
+            if figures.puts and not is_repeated:
+                self._decide_puts(state, figures.puts)
+            if self._executors(batch) != executors:
+                self._check_unchanged(figures, self._count(cached))
             self._settle(cached, figures, number, state, is_repeated=is_repeated)
         finally:
             self.current = None
             cached.unpersist()
         self.last_batch = number
 
+    def _executors(self, batch: DataFrame) -> str:
+        """Return the executors that hold cached rows. A lost one makes Spark compute its rows again."""
+        return str(batch.sparkSession.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet())  # noqa: SLF001
+
+    def _check_unchanged(self, before: BatchFigures, after: BatchFigures) -> None:
+        """Raise RetriableError if rows that were computed again have other results: some may be in neither place."""
+        if (before.good, before.broken, total_digest(before.stages)) != (
+            after.good,
+            after.broken,
+            total_digest(after.stages),
+        ):
+            raise RetriableError(
+                f"an executor of {self.settings.name} was lost, and the functions gave other results when its records "
+                "were computed again; start the query again to repeat the micro-batch"
+            )
+
     def _count(self, batch: DataFrame) -> BatchFigures:
         """Run the stages, and return their figures."""
-        broken = [index for index, stage in enumerate(self.settings.stages) if stage.config.get("expression")]
+        broken = [index for index, stage in enumerate(self.settings.stages) if is_expectation(stage)]
         [row] = batch.agg(
             F.collect_list(FIGURES),
             F.count_if(envelope.is_live()),
@@ -131,7 +163,7 @@ class MicroBatches:
             *(F.count_if(F.col(f"{BROKEN}.index") == index) for index in broken),
         ).collect()
         stages = [msgspec.json.decode(text, type=PartitionFigures) for text in row[0]]
-        self.topics.update(row[3])
+        self.topics = self.topics | set(row[3])  # a new set: the reporter's thread reads it
         return BatchFigures(stages, row[1], row[2], dict(zip(broken, row[4:], strict=True)))
 
     def _decide(self, figures: BatchFigures) -> TaskState:
@@ -200,7 +232,7 @@ class MicroBatches:
         if self._topic is None:
             self.state = state
             return
-        digest = total_digest(figures.stages)
+        digest = total_digest([*figures.stages, *figures.puts])
         count = sum(figures.broken.values())
         if count:
             broken = batch.where(F.col(BROKEN).isNotNull()).select(*COLUMNS).toLocalIterator()
@@ -223,10 +255,22 @@ class MicroBatches:
         in_driver = batch.where(has_told).coalesce(max(1, told // ROWS_OF_A_TASK))
 
         def rows() -> Iterator[Row]:
-            if told:
-                yield from self._rows(in_driver.toLocalIterator(), figures.rejected)
+            written = 0
+            for row in self._rows(in_driver.toLocalIterator(), figures.rejected) if told else ():
+                written += row[0] == self._topic_name
+                yield row
+            if written != letters:  # before the commit
+                raise RetriableError(f"{letters} dead letters were counted, and now there are {written}")
 
-        memory = QueryMemory(max(number + 1, self._memory.next_batch), digest, state.to_metadata())
+        letters = errors + len(figures.rejected)
+        self._store(rows, QueryMemory(max(number + 1, self._memory.next_batch), digest, state.to_metadata()), state)
+
+    @property
+    def _topic_name(self) -> str:
+        return self.options.errors.dlq_topic
+
+    def _store(self, rows: Callable[[], Iterable[Row]], memory: QueryMemory, state: TaskState) -> None:
+        assert self._topic is not None
         self._topic.write(rows, memory)
         self.state, self._memory, self._stored_at = state, memory, time.monotonic()
 
@@ -270,7 +314,7 @@ class MicroBatches:
             letter = row[LETTER]
             headers = tuple((one.name, None if one.value is None else bytes(one.value)) for one in letter.headers or ())
             key = None if letter.key is None else bytes(letter.key)
-            yield self.options.errors.dlq_topic, key, bytes(letter.value), headers, letter.time, None
+            yield self._topic_name, key, bytes(letter.value), headers, letter.time, None
 
 
 @dataclass(slots=True)
@@ -290,7 +334,7 @@ def _outcome(row: SparkRow) -> Outcome:
 
 
 def _add(state: TaskState, stages: Sequence[PartitionFigures]) -> None:
-    """Add the counters of stages. Raises LimitExceeded if one of them ended with an error that nothing tolerates."""
+    """Add the counters of stages."""
     for one in stages:
         for name, value in one.metrics.items():
             metric = Metric(name)
@@ -301,6 +345,10 @@ def _add(state: TaskState, stages: Sequence[PartitionFigures]) -> None:
         for index, (failures, dropped) in enumerate(zip(one.failures, one.dropped, strict=True)):
             state.stage_failures[index] += failures
             state.stage_dropped[index] += dropped
+
+
+def raise_failed(stages: Sequence[PartitionFigures]) -> None:
+    """Raise LimitExceeded if a stage ended with an error that nothing tolerates. Its rows are not complete."""
     failed = min((one for one in stages if one.failed is not None), key=lambda one: one.index, default=None)
     if failed is not None:
         raise LimitExceeded(failed.failed or "", failed.first.context if failed.first else "")

@@ -89,12 +89,14 @@ def connector_properties(name: str, properties: Mapping[str, str]) -> dict[str, 
 def parse_steps(options: QueueOptions, properties: Mapping[str, object]) -> ConnectorConfig:
     """Return the converters and transforms of these properties. Raises ConfigError."""
     given = {key: _text(value) for key, value in properties.items()}
+    # Without values: a misplaced option may be a password.
     problems: list[Problem] = [
-        (key, value, "is no option of a converter or transform; give it to the DeadLetterQueue")
-        for key, value in given.items()
+        (key, None, "is no option of a converter or transform; give it to the DeadLetterQueue")
+        for key in given
         if not any(word in key for word in _STEPS)
     ]
-    config, more = read_connector(connector_properties(options.name, given), options.worker, ())
+    own = {key: value for key, value in given.items() if any(word in key for word in _STEPS)}
+    config, more = read_connector(connector_properties(options.name, own), options.worker, ())
     if problems := [*problems, *more]:
         raise ConfigError(tuple(problems))
     return config

@@ -120,6 +120,8 @@ class DeadLetterQueue:
         if running is None or current is None or batch is not current.good:
             text = "takes the batch that the function given to then() got, inside that function"
             raise ConfigError((("write", None, text),))
+        if current.puts:
+            raise ConfigError((("write", None, "takes each batch once; write to both targets in one put"),))
         check_function(put, "put")
         settings = running.settings
         index = len(settings.stages) - 1

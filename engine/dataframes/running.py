@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,10 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from engine.dataframes.letter_topic import LetterTopic
-from engine.dataframes.micro_batch import MicroBatches
+from engine.dataframes.micro_batch import REMIND_S, MicroBatches
 from engine.dataframes.status import QueryReporter, stream_lag, stream_state
 from engine.errors import EngineError
 from engine.record.query_status import QueryState
+
+log = logging.getLogger(__name__)
 
 
 class GuardedQuery:
@@ -34,6 +37,7 @@ class GuardedQuery:
                 str(query.runId),
                 lambda: stream_state(query, lambda: self._was_stopped),
                 lambda: stream_lag(query),
+                lambda: batches.failure or query.exception(),
                 is_stream=True,
             )
             self._reporter.start()
@@ -56,6 +60,8 @@ class GuardedQuery:
             self.query.processAllAvailable()
         except PySparkException as error:
             raise self._own(error) from error
+        finally:
+            self._close_if_ended()
 
     def exception(self) -> Exception | None:
         """Return the error that ended the query, or None."""
@@ -77,11 +83,16 @@ class GuardedQuery:
     def _close_if_ended(self) -> None:
         if self.query.isActive:
             return
-        if self._reporter is not None:
-            self._reporter.close()
         if self._topic is not None:
+            try:
+                self.batches.end()
+            except EngineError as error:
+                log.warning("the counters of %s are those of %d s before its end: %s", self.name, REMIND_S, error)
             with suppress(EngineError):
                 self._topic.close()
+            self._topic = None
+        if self._reporter is not None:
+            self._reporter.close()
 
 
 def start_stream(
@@ -96,14 +107,23 @@ def start_stream(
     writer = rows.writeStream.queryName(batches.settings.name).option("checkpointLocation", checkpoint)
     if trigger:
         writer = writer.trigger(**trigger)
-    return GuardedQuery(writer.foreachBatch(process).start(), batches, topic)
+    try:
+        query = writer.foreachBatch(process).start()
+        batches.begin(str(query.id))  # before the first report
+    except BaseException:
+        if topic is not None:
+            topic.close()
+        raise
+    return GuardedQuery(query, batches, topic)
 
 
 def run_batch(rows: DataFrame, batches: MicroBatches, topic: LetterTopic | None) -> MicroBatches:
     """Run the rows as one micro-batch of a query of its own."""
     run = str(uuid.uuid4())
     state = QueryState.RUNNING
-    reporter = QueryReporter(batches.options, batches, run, lambda: state, is_stream=False)
+    reporter = QueryReporter(
+        batches.options, batches, run, lambda: state, lambda: None, lambda: batches.failure, is_stream=False
+    )
     if batches.options.reports_status:
         reporter.start()
     try:

@@ -50,6 +50,7 @@ from engine.tasks.clients import JITTER
 from engine.tasks.sink import build_transforms
 from engine.worker_messages import ConnectorKind
 
+EXPECTATION = "engine.dataframes.DeadLetterQueue.expect"  # the class of its stage
 FOR_EVER_MS = 2**62
 CHUNK_RECORDS = 1_000  # Arrow batches may have any size; larger chunks fall out of the processor's cache
 
@@ -113,7 +114,11 @@ class OpenGuard:
             clock=clock,
             jitter=JITTER,
             patience_ms=lambda _now: FOR_EVER_MS,
-            handlers=stage_handlers(config, ConnectorKind.SINK, settings.stages),
+            handlers={
+                index: handler
+                for index, handler in stage_handlers(config, ConnectorKind.SINK, settings.stages).items()
+                if not is_expectation(settings.stages[index])
+            },
             content_policy=errors.content_policy,
         )
 
@@ -211,6 +216,9 @@ class _StageRun:
         self, given: Sequence[RawRecord | Record], entries: list[Any], origins: Sequence[RawRecord | Record]
     ) -> pa.StructArray:
         """Return the results as a column. A result that does not fit the schema becomes an error of its record."""
+        for place, entry in enumerate(entries):
+            if type(entry) is Record and entry.value is None:  # a tombstone has no row
+                entries[place] = FILTERED
         rows = [None if entry is FILTERED or type(entry) is PendingError else _value(entry) for entry in entries]
         try:
             return self._columns.build(rows)
@@ -279,8 +287,7 @@ class _StageRun:
             return self._rows(entries, origins, good)
         for entry, origin in zip(entries, origins, strict=False):
             if type(entry) is PendingError:
-                place = OperationId.of(origin, entry.context.index)
-                self._figures.note(entry, self._opened.encoder, zlib.crc32(repr(place).encode()))
+                self._figures.note(entry, self._opened.encoder, error_code(origin, entry.context.index))
         failed, done = settle(self._guard, entries)
         if failed is not None:
             self._figures.failed = failed.message if not isinstance(failed, RetriableError) else str(failed)
@@ -340,6 +347,19 @@ class _StageRun:
             headers,
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(ARROW_ORIGIN))
+
+
+def is_expectation(stage: Stage) -> bool:
+    """Return whether the stage is an expectation. The driver decides about its errors, without a handler."""
+    return stage.class_name == EXPECTATION
+
+
+def error_code(origin: RawRecord | Record, index: int) -> int:
+    """Return the number that stands for an error in a digest: of its record's coordinates, or else of its value."""
+    place: object = OperationId.of(origin, index)
+    if isinstance(origin, RawRecord) and not origin.topic:
+        place = origin.key, origin.value, index
+    return zlib.crc32(repr(place).encode())
 
 
 def _steps(stage: GuardedStage) -> Steps:

@@ -14,6 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 import orjson
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from engine.config.masking import mask
@@ -38,7 +40,8 @@ log = logging.getLogger(__name__)
 class QueryReporter:
     """A thread that reports a query's state while it runs, and its end.
 
-    `state` returns the present state, and `lag` the records that are not read yet.
+    `state` returns the present state, `lag` the records that are not read yet, and `failure` the error that has ended
+    the query.
     """
 
     def __init__(
@@ -47,7 +50,8 @@ class QueryReporter:
         batches: MicroBatches,
         run: str,
         state: Callable[[], QueryState],
-        lag: Callable[[], int | None] = lambda: None,
+        lag: Callable[[], int | None],
+        failure: Callable[[], BaseException | None],
         *,
         is_stream: bool,
     ) -> None:
@@ -56,10 +60,12 @@ class QueryReporter:
         self._run = run
         self._state = state
         self._lag = lag
+        self._failure = failure
         self._is_stream = is_stream
         self._clock = WorkerClock()
         self._started = self._clock.now_ms()
         self._ended = threading.Event()
+        self._producer: KafkaProducer | None = None
         self._thread = threading.Thread(target=self._report_all, name=f"status-{options.name}", daemon=True)
 
     def start(self) -> None:
@@ -75,7 +81,6 @@ class QueryReporter:
         """Return the report of this moment."""
         batches, errors = self._batches, self._options.errors
         now, task = self._clock.now_ms(), batches.state.figures()
-        failure = batches.failure
         return QueryStatus(
             name=self._options.name,
             state=state,
@@ -103,25 +108,32 @@ class QueryReporter:
                 for name, value in mask(self._options.connector.properties).items()
                 if name.startswith("errors.") or "exception.handler" in name
             },
-            trace=_trace(failure) if state is QueryState.FAILED else None,
+            trace=_trace(self._failure()) if state is QueryState.FAILED else None,
             worker_id=platform.node(),
         )
 
     def _report_all(self) -> None:
-        producer: KafkaProducer | None = None
+        while self._report() is QueryState.RUNNING and not self._ended.wait(EVERY_MS / 1000):
+            pass
+        if self._ended.is_set():
+            self._report()
+        if self._producer is not None:
+            with suppress(EngineError):
+                self._producer.close()
+
+    def _report(self) -> QueryState:
+        """Write one report. Return the state in it."""
+        state = QueryState.RUNNING
         try:
-            producer = self._open()
-            while (state := self._state()) is QueryState.RUNNING:
-                self._write(producer, state)
-                if self._ended.wait(EVERY_MS / 1000):
-                    break
-            self._write(producer, self._state())
-        except EngineError as error:
-            log.warning("the query %s is not reported to the status topic: %s", self._options.name, error)
-        finally:
-            if producer is not None:
-                with suppress(EngineError):
-                    producer.close()
+            state = self._state()
+            status = self.status(state)
+            if self._producer is None:
+                self._producer = self._open()
+            self._producer.produce(self._options.worker.status_topic, status.key, encode(status))
+            self._producer.flush()
+        except (EngineError, PySparkException, Py4JError, OSError) as error:  # Spark may have ended before its query
+            log.warning("a report of the query %s was not written: %s", self._options.name, error)
+        return state
 
     def _open(self) -> KafkaProducer:
         worker = self._options.worker
@@ -129,14 +141,6 @@ class QueryReporter:
         factor = worker.status_replication_factor
         admin.create_topic(worker.status_topic, worker.status_partitions, factor, COMPACTED)
         return KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
-
-    def _write(self, producer: KafkaProducer, state: QueryState) -> None:
-        status = self.status(state)
-        producer.produce(self._options.worker.status_topic, status.key, encode(status))
-        try:
-            producer.flush()
-        except EngineError as error:
-            log.warning("a report of the query %s was not written: %s", self._options.name, error)
 
 
 def stream_state(query: StreamingQuery, was_stopped: Callable[[], bool]) -> QueryState:
@@ -182,4 +186,6 @@ def _offsets(text: Any) -> Any:
 def _trace(failure: BaseException | None) -> str | None:
     if failure is None:
         return None
+    if isinstance(failure, PySparkException):  # its first line, because the rest is a stack of Java
+        return str(failure).strip().splitlines()[0]
     return str(failure) if isinstance(failure, EngineError) else describe(failure, foreign=False).text

@@ -61,6 +61,15 @@ def test_a_secret_of_the_connection_is_not_shown(spark: SparkSession) -> None:
     assert "hunter2" not in str(refused.value)
 
 
+def test_a_password_among_a_converters_properties_is_not_shown(spark: SparkSession) -> None:
+    dlq = DeadLetterQueue(spark, options=options())
+    frame = spark.createDataFrame([(b"{}",)], "value binary")
+    with pytest.raises(ConfigError) as refused:
+        dlq.guard(frame, {"sasl.password": "hunter2"}, "x int")
+    assert "sasl.password" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("act", "sentence"),
     [

@@ -45,7 +45,7 @@ class Batch:
             },
         )
 
-    def records(self, *values: bytes) -> DataFrame:
+    def records(self, *values: bytes | None) -> DataFrame:
         rows = [(b"k", value, "quakes", 0, offset, None) for offset, value in enumerate(values)]
         return self.spark.createDataFrame(rows, RECORD)
 
@@ -143,10 +143,11 @@ def test_converters_and_transforms_from_properties_run_as_in_a_connector(batch: 
         "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
         "transforms.cast.spec": "mag:float64",
     }
-    values = (b'{"mag": "1.25"}', b"{", b'{"mag": "high"}')
+    values = (b'{"mag": "1.25"}', b"{", b'{"mag": "high"}', None)
     job = batch.queue().guard(batch.records(*values), properties, "mag double")
-    job.then(batch.save).run()
+    done = job.then(batch.save).run()
     assert batch.rows == [{"mag": 1.25}]
+    assert done.figures["records-filtered"] == 1  # the tombstone
     kinds = [(offset_of(one), one["stages"][one["index"]]["type"]) for one in batch.letters()]
     assert kinds == [(1, "VALUE_CONVERTER"), (2, "TRANSFORMATION")]
 
@@ -229,6 +230,30 @@ def test_a_put_that_fails_is_bisected_and_one_that_names_rows_is_put_again_witho
     assert {one["stages"][one["index"]]["type"] for one in letters} == {"TASK_PUT"}
     assert done.figures["records-delivered"] == 38
     assert done.figures["records-dead-lettered"] == 2
+
+
+def test_handlers_do_not_decide_about_expectations(batch: Batch) -> None:
+    frame = batch.spark.createDataFrame([("a", 1), ("a", 1), ("b", 5)], "name string, count int")
+    queue = batch.queue(processing__exception__handler="LogAndFailProcessingExceptionHandler")
+    queue.expect(frame, "count > 2", name="more than two").then(batch.save).run()
+    assert batch.rows == [{"name": "b", "count": 5}]
+    letters = batch.letters()
+    assert [one["handler"] for one in letters] == ["errors.tolerance"] * 2
+
+
+def test_a_table_with_a_text_column_named_value_is_no_topic(batch: Batch) -> None:
+    frame = batch.spark.createDataFrame([(1, "x"), (2, "y")], "key long, value string")
+    batch.queue().guard(frame, lambda row: {"both": f"{row['key']}{row['value']}"}, "both string").then(
+        batch.save
+    ).run()
+    assert batch.rows == [{"both": "1x"}, {"both": "2y"}]
+
+
+def test_a_fraction_does_not_fit_an_integer(batch: Batch) -> None:
+    job = batch.queue().guard(batch.records(b"2.0", b"1.5"), lambda one: {"n": float(one.value)}, "n long")
+    job.then(batch.save).run()
+    assert batch.rows == [{"n": 2}]
+    assert batch.letters()[0]["message"] == "column n int64: 1.5 does not fit the schema"
 
 
 def test_decimals_survive_exactly(batch: Batch) -> None:

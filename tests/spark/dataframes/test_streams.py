@@ -131,6 +131,24 @@ def test_a_repeated_micro_batch_writes_its_letters_once_and_a_new_checkpoint_beg
     assert len(world.letters()) == 4
 
 
+def test_a_repeated_micro_batch_that_stops_early_writes_nothing(world: World) -> None:
+    world.topics.write(world.topic, orders(8, {1, 5}), partitions=2)
+    run(world, limit=100)
+    written = world.ids()
+    for name in ("0", ".0.crc"):
+        Path(world.checkpoint, "commits", name).unlink()
+    with pytest.raises(LimitExceeded):
+        run(world, limit=0)  # one task alone exceeds it, and so leaves its other records out
+    assert world.ids() == written
+
+
+def test_counters_of_batches_without_errors_are_stored_at_the_end(world: World) -> None:
+    world.topics.write(world.topic, orders(30, set()), partitions=2)
+    run(world, limit=1)
+    world.topics.write(world.topic, orders(5, set()), partitions=2)
+    assert run(world, limit=1).batches.figures["records-delivered"] == 35
+
+
 def test_replayed_records_are_reported_with_their_outcomes(world: World) -> None:
     replay = (("dlq.replay.id", b"r1"), ("dlq.replay.attempt", b"1"))
     world.topics.write(world.topic, [b"{"], headers=(*replay, ("dlq.replay.item", b"i1")))
