@@ -16,7 +16,7 @@ from engine.spark.worker_check import DEPENDENCIES, find_refusal
 
 HOST = socket.gethostname()
 CHECK = Path(PACKAGE, "spark", "worker_check.py")
-ONLY_IN_DRIVERS = {"__main__.py", "startup", "rest", "spark", "herder", "rehearsal"}
+ONLY_IN_DRIVERS = {"__main__.py", "startup", "rest", "spark", "herder", "rehearsal", "dataframes"}
 # The checks are loaded from their text, as Spark sends them: without the package around them.
 ASK = f"""
 import json, runpy, sys
