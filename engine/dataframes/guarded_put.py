@@ -9,7 +9,17 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from engine.dataframes.envelope import COLUMNS, FIGURES, GOOD, LETTER, ORIGIN, OUTCOME, header_rows, read_origins
+from engine.dataframes.envelope import (
+    COLUMNS,
+    FIGURES,
+    GOOD,
+    LETTER,
+    ORIGIN,
+    OUTCOME,
+    header_rows,
+    read_origins,
+    read_rows,
+)
 from engine.dataframes.figures import PartitionFigures
 from engine.dataframes.stage import GuardSettings, OpenGuard, converted, error_code
 from engine.errors import RetriableError
@@ -53,7 +63,9 @@ class GuardedPut:
 
     def _process(self, opened: OpenGuard, figures: PartitionFigures, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = batch.column(GOOD).to_pylist()
-        origins = read_origins(batch.column(ORIGIN), self.settings.name, None if self.has_record else rows)
+        origins = (
+            read_origins(batch.column(ORIGIN).flatten()) if self.has_record else read_rows(rows, self.settings.name)
+        )
         entries: list[Any] = [converted(one, row) for one, row in zip(origins, rows, strict=True)]
         self._put_all(opened, entries, origins)
         rejected = [place for place, entry in enumerate(entries) if type(entry) is PendingError]

@@ -156,8 +156,9 @@ class DeadLetterQueue:
         stages = (*(stage for step in guarded.steps for stage in step.stages), put)
         settings = GuardSettings(self.name, self._options.connector, stages, letter_bytes)
         has_record = envelope.has_record(guarded.frame)
+        first = True
         takes_records = has_record and bool(guarded.steps) and isinstance(guarded.steps[0], _FunctionStep)
-        rows, index, raw = envelope.wrap(guarded.frame, needs_row=not takes_records), 0, True
+        rows, index = (envelope.records if takes_records else envelope.wrap)(guarded.frame), 0
         # Only the letters of later steps need the bytes of records that pass: expectations, and puts in workers.
         for place, step in enumerate(guarded.steps):
             if isinstance(step, _ExpectStep):
@@ -175,12 +176,12 @@ class DeadLetterQueue:
                     step.function,
                     step.kind,
                     columns,
-                    raw,
+                    first,
                     has_record,
                     keeps=place < len(guarded.steps) - 1 or guarded.keeps_records,
                 )
                 rows = rows.mapInArrow(guard, envelope.schema_of(step.schema))
-                raw = False
+            first = False
             index += len(step.stages)
         batches = MicroBatches(self._options, settings, topic, write, has_record=has_record)
         self._running = batches

@@ -25,6 +25,7 @@ from engine.dataframes.envelope import (
     OUTCOME,
     header_rows,
     read_origins,
+    read_rows,
 )
 from engine.dataframes.figures import PartitionFigures
 from engine.dataframes.functions import FunctionKind, ResultColumns
@@ -133,8 +134,9 @@ class OpenGuard:
 class GuardedStage:
     """A stage as `mapInArrow` calls it. It is pickled with the user's function.
 
-    `index` is the index of its first stage in error contexts. `raw` functions take records, others take the former
-    stage's results. `keeps` says that later stages need keys and values of records that pass.
+    `index` is the index of its first stage in error contexts. A function of the `first` stage takes records, if there
+    are any; others take the former stage's results. `keeps` says that later stages need keys and values of records
+    that pass.
     """
 
     settings: GuardSettings
@@ -142,9 +144,14 @@ class GuardedStage:
     function: Callable[[Any], Any] | ConnectorConfig
     kind: FunctionKind
     columns: ResultColumns
-    raw: bool
+    first: bool
     has_record: bool
     keeps: bool
+
+    @property
+    def takes_records(self) -> bool:
+        """Return whether its input is the columns of records, and no envelopes."""
+        return self.first and self.has_record
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         opened = self.settings.open()
@@ -168,9 +175,12 @@ class _StageRun:
         self._figures = figures
         self._columns = stage.columns
         self._steps = _steps(stage)
+        self._takes_records = stage.takes_records
 
     def process(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch's rows after this stage."""
+        if self._takes_records:
+            return self._process_live(batch)
         live = _live_rows(batch)
         if len(live) == batch.num_rows:
             return self._process_live(batch)
@@ -203,12 +213,15 @@ class _StageRun:
         return self._settle(entries, origins, good)
 
     def _origins_of(self, batch: pa.RecordBatch) -> list[RawRecord | Record]:
-        values = None if self._stage.has_record else batch.column(GOOD).to_pylist()
-        return read_origins(batch.column(ORIGIN), self._stage.settings.name, values)
+        if self._takes_records:
+            return read_origins(batch.columns)
+        if not self._stage.has_record:
+            return read_rows(batch.column(GOOD).to_pylist(), self._stage.settings.name)
+        return read_origins(batch.column(ORIGIN).flatten())
 
     def _given(self, batch: pa.RecordBatch, origins: Sequence[RawRecord | Record]) -> Sequence[RawRecord | Record]:
         """Return the records as the function's step takes them: consumed ones, or those with the former result."""
-        if self._stage.raw or not self._stage.has_record:
+        if self._takes_records or not self._stage.has_record:
             return origins
         return [converted(origin, row) for origin, row in zip(origins, batch.column(GOOD).to_pylist(), strict=True)]
 
@@ -239,8 +252,7 @@ class _StageRun:
         self, batch: pa.RecordBatch, origins: Sequence[RawRecord | Record]
     ) -> tuple[list[Any], pa.StructArray]:
         """Call the function on ever smaller parts, until each record has a result or is to blame."""
-        source = batch.column(ORIGIN if self._stage.raw and self._stage.has_record else GOOD)
-        whole = pa.RecordBatch.from_struct_array(source)
+        whole = batch if self._takes_records else pa.RecordBatch.from_struct_array(batch.column(GOOD))
         entries: list[Any] = [None] * len(origins)
         parts: dict[int, pa.StructArray] = {}
         todo = [(0, len(origins))]
@@ -369,8 +381,7 @@ def _steps(stage: GuardedStage) -> Steps:
 
         return converter_steps(function, build_transforms(function))
     if stage.kind is FunctionKind.RECORD:
-        takes_record = stage.raw and stage.has_record
-        return ((index, function if takes_record else lambda record: function(record.value)),)
+        return ((index, function if stage.takes_records else lambda record: function(record.value)),)
     to_pandas = stage.kind is FunctionKind.PANDAS
     columns = stage.columns
 
