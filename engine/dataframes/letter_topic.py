@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class QueryMemory(NamedTuple):
-    """A query's memory as a transaction stored it: the next micro-batch, the digest of its errors, and its state."""
+    """A query's memory as a transaction stored it: the next micro-batch, the digest of the last errors, the counters."""
 
     next_batch: int = 0
     digest: int = 0
@@ -105,7 +105,7 @@ class LetterTopic:
         """Write these records and the memory in one transaction. `rows` may be called again.
 
         Raises GenerationFenced if another query has taken over the id, RetriableError if the brokers stay away, and
-        ProduceFailed if they reject a record.
+        TaskError if they reject a record.
         """
         for left in reversed(range(ATTEMPTS)):
             try:
