@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class QueryMemory(NamedTuple):
-    """A query's memory as a transaction stored it: the next micro-batch, the digest of the last errors, the counters."""
+    """A query's memory as a transaction stored it: next micro-batch, digest of the last errors, and counters."""
 
     next_batch: int = 0
     digest: int = 0

@@ -315,7 +315,7 @@ class _StageRun:
         for place, entry in enumerate(entries):
             if type(entry) is Skipped:
                 outcomes[place] = Outcome.DEAD_LETTERED if entry.dead_lettered else Outcome.SKIPPED
-                letters[place] = _letter_row(next(made)) if entry.dead_lettered else None
+                letters[place] = letter_row(next(made)) if entry.dead_lettered else None
             elif entry is FILTERED:
                 outcomes[place] = Outcome.FILTERED
         return self._batch(origins, good, letters, outcomes, None)
@@ -412,7 +412,8 @@ def _value(entry: Any) -> Any:
     return entry.value if type(entry) is Record else entry
 
 
-def _letter_row(letter: BufferedRecord) -> dict[str, Any]:
+def letter_row(letter: BufferedRecord) -> dict[str, Any]:
+    """Return a letter as a value of its column."""
     return {
         "key": letter.key,
         "value": letter.value,
