@@ -16,12 +16,11 @@ from engine.dataframes.envelope import (
     LETTER,
     ORIGIN,
     OUTCOME,
-    header_rows,
     read_origins,
     read_rows,
 )
 from engine.dataframes.figures import PartitionFigures
-from engine.dataframes.stage import GuardSettings, OpenGuard, converted, error_code
+from engine.dataframes.stage import GuardSettings, OpenGuard, converted, error_code, letter_row
 from engine.errors import RetriableError
 from engine.pipeline.chunk_results import settle
 from engine.pipeline.outcome import FailedAttempts, PendingError, Skipped, StageFailure
@@ -81,16 +80,7 @@ class GuardedPut:
             if type(entry) is Skipped:
                 kept.append(place)
                 outcomes.append(str(Outcome.DEAD_LETTERED if entry.dead_lettered else Outcome.SKIPPED))
-                letter = next(made) if entry.dead_lettered else None
-                letters.append(
-                    letter
-                    and {
-                        "key": letter.key,
-                        "value": letter.value,
-                        "headers": header_rows(letter.headers),
-                        "time": letter.timestamp,
-                    }
-                )
+                letters.append(letter_row(next(made)) if entry.dead_lettered else None)
         chosen = batch.take(pa.array(kept, pa.int64()))
         return _batch(
             batch.schema,
