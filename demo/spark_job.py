@@ -18,7 +18,7 @@ from demo.environment import demo_environment
 from demo.feeder import TOPIC
 from demo.jars import spark_kafka_jars
 from engine.dataframes import DeadLetterQueue
-from engine.dataframes.running import GuardedQuery
+from engine.dataframes.guarded_query import GuardedQuery
 from engine.errors import EngineError
 
 NAME = "earthquakes-to-parquet"

@@ -23,10 +23,10 @@ from engine.dataframes.expectations import expectation_stage
 from engine.dataframes.figures import PartitionFigures
 from engine.dataframes.functions import FunctionKind, ResultColumns, check_function, name_of, parse_schema
 from engine.dataframes.guarded_put import GuardedPut, Put
+from engine.dataframes.guarded_query import GuardedQuery, run_batch, start_stream
 from engine.dataframes.letter_topic import LetterTopic
 from engine.dataframes.micro_batch import MicroBatches, Write
 from engine.dataframes.options import parse_options, parse_steps
-from engine.dataframes.running import GuardedQuery, run_batch, start_stream
 from engine.dataframes.stage import GuardedStage, GuardSettings
 from engine.errors import ConfigError
 from engine.record.stage import Stage, StageType
