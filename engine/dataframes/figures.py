@@ -24,7 +24,7 @@ class FirstError(msgspec.Struct, order=True):
 
 
 class PartitionFigures(msgspec.Struct):
-    """What a stage did on one partition.
+    """The counters of a stage on one partition.
 
     `times` counts the errors that the limits decide about by their time (ms). `digest` is a sum over all errors, so
     that their order does not matter. `failed` says why the query must fail, if it must.

@@ -19,7 +19,7 @@ UNFIT = (pa.ArrowException, TypeError, ValueError, KeyError, OverflowError, Attr
 
 
 class FunctionKind(StrEnum):
-    """What a function takes and returns: one record, or a batch as Arrow or pandas has it."""
+    """The argument and result of a function: one record, or a batch as Arrow or pandas has it."""
 
     RECORD = "record"
     ARROW = "arrow"

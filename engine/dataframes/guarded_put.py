@@ -20,7 +20,7 @@ from engine.dataframes.envelope import (
     read_rows,
 )
 from engine.dataframes.figures import PartitionFigures
-from engine.dataframes.stage import GuardSettings, OpenGuard, converted, error_code, letter_row
+from engine.dataframes.stage import GuardSettings, OpenGuard, attempts_of, blame, converted, error_code, letter_row
 from engine.errors import RetriableError
 from engine.pipeline.chunk_results import settle
 from engine.pipeline.outcome import FailedAttempts, PendingError, Skipped, StageFailure
@@ -116,10 +116,12 @@ class GuardedPut:
                     trouble = verdict
                     todo.append(left)
                     continue
+                trouble = attempts_of(verdict)
             if len(left) == 1 or isinstance(error, RetriableError):
                 for place in left:
                     guilty = StageFailure(self.index, entries[place], error)
-                    entries[place] = guard.reject_record(guilty, origins[place])
+                    entries[place] = blame(guard, guilty, origins[place], trouble)
+                trouble = FailedAttempts()
                 continue
             middle = len(left) // 2
             # A stack: the first half comes off first, so that rows are put in their order.

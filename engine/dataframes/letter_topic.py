@@ -7,7 +7,6 @@ writes nothing. A query that starts takes over the transactional id, so an older
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
@@ -19,6 +18,7 @@ from engine.dataframes.options import QueueOptions
 from engine.errors import AbortableError, EngineError, GenerationFenced, ProduceFailed, RetriableError, TaskError
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, transactional_settings
+from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import retry_while_retriable
 from engine.kafka.transactional import KafkaTransactional
 from engine.ports import Committed, Row
@@ -28,7 +28,7 @@ from engine.tasks.clients import WRITING, base, producing
 from engine.tasks.dead_letters import DEFAULT_MAX_MESSAGE_BYTES
 
 ATTEMPTS = 5
-PAUSE_S = 1.0
+PAUSE_MS = 1_000
 SLICE_RECORDS = 1_000  # given to the client at a time
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class LetterTopic:
                         f"dead letter topic {self.topic}: letters were not written: {error}"
                     ) from error
                 log.warning("letters for %s are written again: %s", self.topic, error)
-                time.sleep(PAUSE_S)
+                WorkerClock().wait(PAUSE_MS)
             except GenerationFenced as error:
                 self._drop()
                 text = f"another query has taken over the name {self._options.name}; give each DeadLetterQueue its own"

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class BatchFigures:
-    """What one micro-batch did. `broken` counts the rows that break an expectation, by stage index."""
+    """The figures of one micro-batch. `broken` counts the rows that break an expectation, by stage index."""
 
     stages: list[PartitionFigures]
     good: int
@@ -138,7 +138,7 @@ class MicroBatches:
 
     def _executors(self, batch: DataFrame) -> str:
         """Return the executors that hold cached rows. A lost one makes Spark compute its rows again."""
-        return str(batch.sparkSession.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet())  # noqa: SLF001
+        return str(batch.sparkSession.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet())  # noqa: SLF001, PySpark has no other name for it
 
     def _check_unchanged(self, before: BatchFigures, after: BatchFigures) -> None:
         """Raise RetriableError if rows that were computed again have other results: some may be in neither place."""

@@ -35,7 +35,7 @@ from engine.kafka.clock import WorkerClock
 from engine.pipeline.chain import Steps
 from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.guard import Guard, Reporter
-from engine.pipeline.outcome import FILTERED, FailedAttempts, PendingError, Skipped, StageFailure
+from engine.pipeline.outcome import FILTERED, FailedAttempts, Interrupted, PendingError, Skipped, StageFailure
 from engine.pipeline.task_state import OperationId, TaskState
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
@@ -58,7 +58,7 @@ CHUNK_RECORDS = 1_000  # Arrow batches may have any size; larger chunks fall out
 
 @dataclass(frozen=True)
 class GuardSettings:
-    """What a guard needs in a worker and in the driver: names, stages, policy and the size of letters."""
+    """The settings of a guard, in a worker and in the driver: names, stages, policy and the size of letters."""
 
     name: str
     config: ConnectorConfig
@@ -258,13 +258,13 @@ class _StageRun:
         todo = [(0, len(origins))]
         while todo:
             begin, end = todo.pop()
-            part, failure = self._call_batch(whole.slice(begin, end - begin), origins[begin])
+            part, failure, trouble = self._call_batch(whole.slice(begin, end - begin), origins[begin])
             if failure is None:
                 parts[begin] = part
             elif end - begin == 1 or isinstance(failure.error, RetriableError):
                 for place in range(begin, end):
                     guilty = StageFailure(self._stage.index, origins[place], failure.error)
-                    entries[place] = self._guard.reject_record(guilty, origins[place])
+                    entries[place] = blame(self._guard, guilty, origins[place], trouble)
                 parts[begin] = pa.nulls(end - begin, self._columns.type)
             else:
                 middle = (begin + end) // 2
@@ -275,19 +275,22 @@ class _StageRun:
 
     def _call_batch(
         self, part: pa.RecordBatch, first: RawRecord | Record
-    ) -> tuple[pa.StructArray, StageFailure | None]:
-        """Call the function once, and again as long as its error is retriable and the policy allows."""
+    ) -> tuple[pa.StructArray, StageFailure | None, FailedAttempts]:
+        """Call the function once, and again as long as its error is retriable and the policy allows.
+
+        Return the result, or the failure with the attempts of a retriable one.
+        """
         trouble = FailedAttempts()
         while True:
             out: list[pa.StructArray] = []
             failure = self._guard.run(self._steps, (part,), out)
             if failure is None:
-                return out[0], None
+                return out[0], None, trouble
             if not isinstance(failure.error, RetriableError):
-                return None, failure
+                return None, failure, FailedAttempts()
             verdict = self._guard.handle_failure(StageFailure(failure.index, None, failure.error), first, trouble)
             if not isinstance(verdict, FailedAttempts):
-                return None, failure
+                return None, failure, attempts_of(verdict)
             trouble = verdict
 
     def _settle(
@@ -359,6 +362,20 @@ class _StageRun:
             headers,
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(ARROW_ORIGIN))
+
+
+def blame(guard: Guard, guilty: StageFailure, origin: RawRecord | Record, trouble: FailedAttempts) -> PendingError:
+    """Return the error of a record of a failed batch. `trouble` counts the attempts of a batch that was retried."""
+    if trouble.failures:
+        return guard.build_error(guilty, origin, trouble, tolerable=True)
+    return guard.reject_record(guilty, origin)
+
+
+def attempts_of(verdict: PendingError | Interrupted) -> FailedAttempts:
+    """Return the attempts of an operation whose retries are used up."""
+    if isinstance(verdict, Interrupted):
+        return FailedAttempts()
+    return FailedAttempts(verdict.context.attempt + 1, verdict.context.first_failure_time)
 
 
 def is_expectation(stage: Stage) -> bool:

@@ -1,4 +1,4 @@
-"""What the exceptions of a put mean, of one call and of several lanes."""
+"""The meaning of a put's exceptions, of one call and of several lanes."""
 
 from __future__ import annotations
 

@@ -135,6 +135,16 @@ def test_a_failing_batch_is_bisected_to_its_guilty_records(
     assert [offset_of(one) for one in batch.letters()] == [3, 60]
 
 
+def away(_part: Any) -> Any:
+    raise RetriableError("the service is down")
+
+
+def test_a_batch_whose_retries_are_used_up_tells_its_attempts(batch: Batch) -> None:
+    queue = batch.queue(errors__retry__limit=2)
+    queue.guard(batch.records(b"1", b"2"), away, "twice long", kind="arrow").then(batch.save).run()
+    assert [(offset_of(one), one["attempt"]) for one in batch.letters()] == [(0, 2), (1, 2)]
+
+
 def test_converters_and_transforms_from_properties_run_as_in_a_connector(batch: Batch) -> None:
     properties = {
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
