@@ -18,6 +18,10 @@ from engine.errors import VALUE, ConfigError, DataError, Message
 UNFIT = (pa.ArrowException, TypeError, ValueError, KeyError, OverflowError, AttributeError)
 
 
+class UnknownFieldError(ValueError):
+    """A result has a nested field that the schema lacks. The text is its path."""
+
+
 class FunctionKind(StrEnum):
     """The argument and result of a function: one record, or a batch as Arrow or pandas has it."""
 
@@ -82,6 +86,8 @@ class ResultColumns:
                 raise DataError(f"column {field.name}: the result has no value, and the schema says NOT NULL")
             try:
                 _column([value], field)
+            except UnknownFieldError as error:
+                raise DataError(f"the result has the field {error}, which is not in the schema") from None
             except UNFIT as error:
                 raise DataError(
                     Message(f"column {field.name} {field.type}: {VALUE} does not fit the schema", repr(value))
@@ -113,10 +119,34 @@ class ResultColumns:
 
 
 def _column(values: list[Any], field: pa.Field) -> pa.Array:
-    """Return the values as a column. Raises one of UNFIT, also for a fraction where Arrow would cut it off."""
+    """Return the values as a column. Raises one of UNFIT.
+
+    It raises too where Arrow would drop data: for a fraction in an integer, and for nested fields without a place.
+    """
     if pa.types.is_integer(field.type) and float in set(map(type, values)):
         values = [_whole_number(value) if type(value) is float else value for value in values]
+    elif pa.types.is_nested(field.type):
+        for value in values:
+            _check_fields(value, field.type, field.name)
     return pa.array(values, field.type)
+
+
+def _check_fields(value: Any, kind: pa.DataType, path: str) -> None:
+    """Raise UnknownFieldError if a struct in the value has a field that its type lacks."""
+    if value is None:
+        return
+    if pa.types.is_struct(kind):
+        if isinstance(value, dict):
+            for name, part in value.items():
+                if (index := kind.get_field_index(str(name))) < 0:
+                    raise UnknownFieldError(f"{path}.{name}")
+                _check_fields(part, kind.field(index).type, f"{path}.{name}")
+    elif pa.types.is_map(kind):
+        for name, part in value.items() if isinstance(value, Mapping) else value:
+            _check_fields(part, kind.item_type, f"{path}[{name}]")
+    elif pa.types.is_list(kind) and pa.types.is_nested(kind.value_type):
+        for index, part in enumerate(value):
+            _check_fields(part, kind.value_type, f"{path}[{index}]")
 
 
 def _whole_number(value: float) -> int:

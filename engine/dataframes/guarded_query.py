@@ -24,11 +24,13 @@ log = logging.getLogger(__name__)
 class GuardedQuery:
     """A running stream. Whatever it does not have is that of Spark's StreamingQuery."""
 
-    def __init__(self, query: StreamingQuery, batches: MicroBatches, topic: LetterTopic | None) -> None:
+    def __init__(
+        self, query: StreamingQuery, batches: MicroBatches, topic: LetterTopic | None, *, has_end: bool
+    ) -> None:
         self.query = query
         self.batches = batches
         self._topic = topic
-        self._was_stopped = False
+        self._was_stopped = not has_end  # Spark tells nobody that its own handle stopped the query
         self._reporter: QueryReporter | None = None
         if batches.options.reports_status:
             self._reporter = QueryReporter(
@@ -70,7 +72,7 @@ class GuardedQuery:
 
     def stop(self) -> None:
         """Stop the query."""
-        self._was_stopped = self.query.isActive
+        self._was_stopped |= self.query.isActive
         try:
             self.query.stop()
         finally:
@@ -114,7 +116,7 @@ def start_stream(
         if topic is not None:
             topic.close()
         raise
-    return GuardedQuery(query, batches, topic)
+    return GuardedQuery(query, batches, topic, has_end=bool(trigger.keys() & {"availableNow", "once"}))
 
 
 def run_batch(rows: DataFrame, batches: MicroBatches, topic: LetterTopic | None) -> MicroBatches:

@@ -122,6 +122,8 @@ class DeadLetterQueue:
             raise ConfigError((("write", None, text),))
         if current.puts:
             raise ConfigError((("write", None, "takes each batch once; write to both targets in one put"),))
+        if rows_of_a_put < 1:
+            raise ConfigError((("rows_of_a_put", str(rows_of_a_put), "must be at least 1"),))
         check_function(put, "put")
         settings = running.settings
         index = len(settings.stages) - 1

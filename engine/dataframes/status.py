@@ -144,7 +144,7 @@ class QueryReporter:
 
 
 def stream_state(query: StreamingQuery, was_stopped: Callable[[], bool]) -> QueryState:
-    """Return the state of a stream."""
+    """Return the state of a stream. `was_stopped` tells whether somebody stopped it before its end."""
     if query.isActive:
         return QueryState.RUNNING
     if query.exception() is not None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from engine.dataframes import DeadLetterQueue
 from engine.dataframes.micro_batch import MicroBatches
-from engine.errors import LimitExceeded, RecordError, RetriableError
+from engine.errors import ConfigError, LimitExceeded, RecordError, RetriableError
 from tests.spark.engine_process import Topics
 
 RECORD = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
@@ -85,6 +85,23 @@ def test_a_result_that_does_not_fit_the_schema_is_an_error_of_its_record(batch: 
     assert null["message"] == "column mag: the result has no value, and the schema says NOT NULL"
     assert {offset_of(wrong), offset_of(null)} == {1, 2}
     assert done.figures["records-dead-lettered"] == 2
+
+
+def test_a_nested_field_that_the_schema_lacks_is_an_error_of_its_record(batch: Batch) -> None:
+    values = (
+        b'{"id": 1, "lines": [{"sku": "a"}], "by_day": {"mon": {"n": 1}}}',
+        b'{"id": 2, "lines": [{"sku": "a"}, {"sku": "b", "colour": "red"}]}',
+        b'{"id": 3, "by_day": {"mon": {"n": 1, "m": 2}}}',
+        b'{"id": 4, "lines": null, "colour": "red"}',
+    )
+    schema = "id long, lines array<struct<sku: string>>, by_day map<string, struct<n: int>>"
+    batch.queue().guard(batch.records(*values), lambda one: json.loads(one.value), schema).then(batch.save).run()
+    assert batch.rows == [{"id": 1, "lines": [{"sku": "a"}], "by_day": {"mon": {"n": 1}}}]
+    assert [letter["message"] for letter in batch.letters()] == [
+        "the result has the field lines[1].colour, which is not in the schema",
+        "the result has the field by_day[mon].m, which is not in the schema",
+        "the result has the field colour, which is not in the schema",
+    ]
 
 
 def test_stages_and_expectations_name_where_a_record_failed(batch: Batch) -> None:
@@ -214,10 +231,12 @@ def test_the_rate_limit_counts_the_whole_query(batch: Batch) -> None:
     assert batch.letters() == []
 
 
-def run_put(batch: Batch, put: Callable[[Sequence[dict[str, Any]]], object], values: Sequence[int]) -> MicroBatches:
+def run_put(
+    batch: Batch, put: Callable[[Sequence[dict[str, Any]]], object], values: Sequence[int], rows_of_a_put: int = 16
+) -> MicroBatches:
     queue = batch.queue(errors__retry__limit=1)
     frame = queue.guard(batch.records(*[str(n).encode() for n in values]), lambda one: {"n": int(one.value)}, "n int")
-    return frame.then(lambda rows, _id: queue.write(rows, put, rows_of_a_put=16), keeps_records=True).run()
+    return frame.then(lambda rows, _id: queue.write(rows, put, rows_of_a_put=rows_of_a_put), keeps_records=True).run()
 
 
 def test_a_put_that_fails_is_bisected_and_one_that_names_rows_is_put_again_without_them(
@@ -240,6 +259,11 @@ def test_a_put_that_fails_is_bisected_and_one_that_names_rows_is_put_again_witho
     assert {one["stages"][one["index"]]["type"] for one in letters} == {"TASK_PUT"}
     assert done.figures["records-delivered"] == 38
     assert done.figures["records-dead-lettered"] == 2
+
+
+def test_a_put_takes_at_least_one_row(batch: Batch) -> None:
+    with pytest.raises(ConfigError, match="rows_of_a_put"):
+        run_put(batch, len, range(1), rows_of_a_put=0)
 
 
 def test_handlers_do_not_decide_about_expectations(batch: Batch) -> None:

@@ -204,3 +204,20 @@ def test_a_query_reports_itself_to_the_status_topic_until_its_end(world: World) 
     assert failed.state is QueryState.FAILED
     assert failed.trace is not None
     assert failed.trace.startswith("Tolerance exceeded: PROCESSOR (parse) failed on")
+
+
+def test_a_query_that_sparks_own_handle_stops_is_not_reported_as_finished(world: World) -> None:
+    world.topics.write(world.topic, orders(2, set()), partitions=2)
+    statuses = f"{world.topic}.status"
+    job = world.queue(status__storage__topic=statuses).guard(world.stream(), parse_order, SCHEMA).then(world.save)
+    running = job.start(world.checkpoint)
+    running.processAllAvailable()
+    [of_spark] = [query for query in world.spark.streams.active if query.name == world.topic]
+    of_spark.stop()
+    running.awaitTermination()
+    stopped = decode(orjson.dumps(world.topics.read(statuses)[-1]))
+    job.start(world.checkpoint, availableNow=True).awaitTermination()
+    finished = decode(orjson.dumps(world.topics.read(statuses)[-1]))
+    assert stopped is not None
+    assert finished is not None
+    assert (stopped.state, finished.state) == (QueryState.STOPPED, QueryState.FINISHED)
