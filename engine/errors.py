@@ -25,6 +25,7 @@ EngineError
     ├── GenerationFenced   a newer generation or leader owns the work
     │   └── LeaderFailed   this driver's own producer can't write, so it can't lead
     ├── OffsetsMissing     committed offsets that existed are gone
+    ├── NewerFormat        a newer version of the engine has stored the task's memory
     └── LimitExceeded      a guarded query has more errors than its limits allow
 """
 
@@ -301,6 +302,10 @@ class LeaderFailed(GenerationFenced):
 
 class OffsetsMissing(TaskError):
     """Committed offsets have disappeared. Never start over silently."""
+
+
+class NewerFormat(TaskError):
+    """A newer version of the engine has stored the task's memory. Without it, dead letters could be doubled."""
 
 
 class LimitExceeded(TaskError):

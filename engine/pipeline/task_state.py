@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from engine.errors import NewerFormat
 from engine.pipeline.outcome import FailedAttempts
 from engine.policy.tolerance import ToleranceState
 from engine.record.record import Origin, RawRecord, Record, TopicPartition
@@ -21,6 +22,7 @@ from engine.reporting.metrics import BUCKETS, Metric, Metrics, zeros
 MAX_BYTES = 2048
 MAX_MARKS = 16  # errors that stopped the task and whose dead letters are written, one per partition
 VERSION = 4
+OWN_KEYS = {"v", "s", "t", "g", "r"}  # those of every format
 LETTER_METRICS = (Metric.DEADLETTERQUEUE_RECORDS_PRODUCED, Metric.DEADLETTERQUEUE_PRODUCE_FAILURES)
 
 
@@ -201,7 +203,7 @@ def restore(
     """Return the task's latest state among its partitions' metadata, or a fresh one.
 
     A restart by an operator resets the tolerance counters and the parked retry. Changed stages reset the failures per
-    stage and the parked retry.
+    stage and the parked retry. Raises NewerFormat.
     """
     fresh = TaskState(task, generation, restarts, tuple(stages))
     own_bodies = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
@@ -226,7 +228,7 @@ def restore(
 
 
 def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[ReportedError, ...]:
-    """Return each partition's marks, as the task that last committed it stored them."""
+    """Return each partition's marks, as the task that last committed it stored them. Raises NewerFormat."""
     own_marks: list[ReportedError] = []
     for partition, text in metadata.items():
         body = parse(text)
@@ -236,12 +238,19 @@ def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[ReportedError, ...
 
 
 def parse(metadata: str) -> dict[str, Any] | None:
-    """Return the body of our own metadata, or None for metadata of other programs."""
+    """Return the body of our own metadata, or None for metadata of other programs. Raises NewerFormat."""
     try:
         body = orjson.loads(metadata)
     except orjson.JSONDecodeError:
         return None
-    return body if isinstance(body, dict) and body.get("v") == VERSION else None
+    if not isinstance(body, dict) or not body.keys() >= OWN_KEYS:
+        return None
+    if isinstance(body["v"], int) and body["v"] > VERSION:
+        raise NewerFormat(
+            f"a newer version of the engine has stored the task's memory (format {body['v']}; this version reads"
+            f" {VERSION}): run that version again"
+        )
+    return body if body["v"] == VERSION else None
 
 
 def first_unprocessed(raws: Iterable[RawRecord]) -> dict[TopicPartition, int]:

@@ -4,8 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from engine.errors import NewerFormat
 from engine.pipeline.outcome import FailedAttempts
-from engine.pipeline.task_state import MAX_BYTES, MAX_MARKS, OperationId, ParkedRetry, ReportedError, TaskState, restore
+from engine.pipeline.task_state import (
+    MAX_BYTES,
+    MAX_MARKS,
+    VERSION,
+    OperationId,
+    ParkedRetry,
+    ReportedError,
+    TaskState,
+    restore,
+)
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
@@ -60,6 +70,18 @@ def test_failures_by_stage_begin_anew_with_other_stages() -> None:
 def test_another_tasks_state_is_not_taken() -> None:
     other = restore([full().to_metadata()], task=1, generation=1, restarts=0, stages=STAGES)
     assert other == TaskState(1, 1, 0, STAGES)
+
+
+def test_the_memory_of_a_newer_version_is_refused_and_not_lost() -> None:
+    newer = full().to_metadata().replace(f'"v":{VERSION},', f'"v":{VERSION + 1},')
+    with pytest.raises(NewerFormat, match=r"\(format 5; this version reads 4\): run that version again"):
+        restore([newer], task=9999, generation=1, restarts=0, stages=STAGES)
+
+
+def test_metadata_of_other_programs_is_no_memory() -> None:
+    fresh = TaskState(0, 1, 0, STAGES)
+    for metadata in ("", "{}", '{"v": 99}', "[]", "x"):
+        assert restore([metadata], task=0, generation=1, restarts=0, stages=STAGES) == fresh
 
 
 @pytest.mark.parametrize("count", [100, 200, 1_000])
