@@ -23,6 +23,11 @@ SEARCH_MODULES = (
     "org.opensearch.plugin:transport-netty4-client:2.19.6",
     "org.apache.logging.log4j:log4j-core:2.25.4",
 )
+YARN_MODULES = (  # Hadoop's mini-cluster as new as Spark's own Hadoop jars, and what it needs but does not bring
+    "org.apache.hadoop:hadoop-client-minicluster:3.5.0",
+    "org.junit.jupiter:junit-jupiter-api:5.13.4",
+    "org.bouncycastle:bcpkix-jdk18on:1.82",
+)
 MIRROR_MODULES = (f"org.apache.kafka:connect-mirror:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 
 WORKER = """\

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 from zipfile import ZipFile
 
 import pytest
@@ -263,13 +264,19 @@ def test_the_program_of_a_pod_becomes_an_executor_that_runs_leases(
         end(below)
 
 
-def executor_of(cluster: BareCluster, pid_file: Path) -> Process | None:
+class Workers(Protocol):
+    """A cluster's workers."""
+
+    def executors(self) -> list[Process]: ...
+
+
+def executor_of(cluster: Workers, pid_file: Path) -> Process | None:
     """Return the executor below which the process that wrote this file runs."""
     pid = int(pid_file.read_text() or 0) if pid_file.exists() else 0
     return next((one for one in cluster.executors() if pid in descendants(one.pid)), None)
 
 
-def kill_executor_of(cluster: BareCluster, engine: Engine, pid_file: Path) -> None:
+def kill_executor_of(cluster: Workers, engine: Engine, pid_file: Path) -> None:
     """Kill the executor whose worker wrote this file, and wait until a lease is lost."""
     engine.until(lambda: executor_of(cluster, pid_file) is not None, f"{pid_file} names a worker that runs")
     time.sleep(1)  # so that the lease has written something
