@@ -370,6 +370,12 @@ class Liveness(Document):
     alive: bool
 
 
+class Readiness(Document):
+    """A sign that the web process can answer."""
+
+    ready: bool
+
+
 class LiveState(Document):
     """The state that every screen follows. `version` changes when the data behind the figures changes."""
 

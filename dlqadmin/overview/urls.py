@@ -15,4 +15,5 @@ urlpatterns = [
     path("health", views.HealthView.as_view(), name="health"),
     path("live", views.LiveView.as_view(), name="live"),
     path("alive", views.AliveView.as_view(), name="alive"),
+    path("ready", views.ReadyView.as_view(), name="ready"),
 ]

@@ -1,5 +1,6 @@
 """REST views of the overview and of health, and the metrics for Prometheus."""
 
+from django.db import connection
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -22,15 +23,17 @@ from dlqadmin.overview.documents import (
     Health,
     Liveness,
     LiveState,
+    Readiness,
     SummaryDocument,
     TeamFacts,
 )
 from dlqadmin.overview.live import live_state
 from dlqadmin.overview.requests import DismissalBody
 from dlqadmin.overview.team_facts import team_facts
+from dlqadmin.rest import migrations_state
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.negotiation import AnyFormat
-from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.problems import ParameterError, UpstreamUnavailable
 from dlqadmin.rest.requests import actor, checked
 from dlqadmin.rest.times import parse_range
 from dlqadmin.teams.reach import Reach, current_reach
@@ -147,6 +150,26 @@ class AliveView(APIView):
     def get(self, request: Request) -> Response:
         """Return that the web process responds. Other parts are not checked."""
         return Response(Liveness(alive=True))
+
+
+class ReadyView(APIView):
+    """A readiness check for whatever sends requests to the web process."""
+
+    permission_classes = (AllowAny,)
+    authentication_classes = ()
+
+    @extend_schema(operation_id="ready_retrieve", responses=Readiness)
+    def get(self, request: Request) -> Response:
+        """Return that the web process can answer: its database responds, and has the migrations of this version.
+
+        The answer is 503 otherwise. Kafka, Redis and the engine are not checked, because the dashboard tells more
+        about them than a missing page would; see `/health`.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        if (sentence := migrations_state.refusal()) is not None:
+            raise UpstreamUnavailable(sentence)
+        return Response(Readiness(ready=True))
 
 
 class PrometheusView(APIView):

@@ -164,7 +164,9 @@ def test_administrators_see_the_erasures_of_all_teams(theirs: World) -> None:
 # Reads that show nothing of a team's, even to its people, and the status of their answers to them.
 NOTHING_OF_TEAMS = {
     # About the whole installation, or the account of the reader.
-    **dict.fromkeys(("alive_retrieve", "channels_list", "issue_trackers_list", "registries_list"), 200),
+    **dict.fromkeys(
+        ("alive_retrieve", "ready_retrieve", "channels_list", "issue_trackers_list", "registries_list"), 200
+    ),
     **dict.fromkeys(("sign_in_options", "two_factor_retrieve"), 200),
     # Numbers, times and ids.
     **dict.fromkeys(("dead_letters_at", "dead_letters_histogram", "dead_letters_retention", "groups_retention"), 200),

@@ -31,7 +31,7 @@ EVERYBODY = STRANGERS | READERS | WRITERS
 SESSIONS = EVERYBODY - {"anonymous", "expired token", "viewer's part of an operator's token"}
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
-    "alive_retrieve": EVERYBODY,
+    **dict.fromkeys(("alive_retrieve", "ready_retrieve"), EVERYBODY),
     "session_retrieve": EVERYBODY - {"expired token"},
     "sign_in_options": EVERYBODY - {"expired token"},
     "session_create": EVERYBODY - {"expired token"},

@@ -3070,6 +3070,10 @@ export type components = {
             mapping: components["schemas"]["MappingDocument"] | null;
             problems: string[];
         };
+        /** @description A sign that the web process can answer. */
+        Readiness: {
+            ready: boolean;
+        };
         /** @description A fact, and the part of the dead letter from which it was read. A guessed fact is not stated there. */
         ReadingNote: {
             field: string;
@@ -4956,6 +4960,7 @@ export type QuietHoursDocument = components['schemas']['QuietHoursDocument'];
 export type QuotingRows = components['schemas']['QuotingRows'];
 export type RateBodyRequest = components['schemas']['RateBodyRequest'];
 export type ReadYaml = components['schemas']['ReadYaml'];
+export type Readiness = components['schemas']['Readiness'];
 export type ReadingNote = components['schemas']['ReadingNote'];
 export type ReasonBodyRequest = components['schemas']['ReasonBodyRequest'];
 export type ReasonCount = components['schemas']['ReasonCount'];

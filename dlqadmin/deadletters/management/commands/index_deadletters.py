@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from dlqadmin.deadletters.index.consumer import GROUP, follow
+from dlqadmin.rest.migrations_state import require_migrations
 
 # One thread parses while another one writes. With the default interval of 5 ms, a thread that returns from
 # the database would wait that long for the interpreter.
@@ -27,6 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--group", default=GROUP, help="the consumer group to join")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_migrations()
         stop = threading.Event()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,0 +1,47 @@
+"""Whether the database has the tables that this version needs.
+
+An older version's process runs on a newer database until the next release takes away what it needs. A newer version's
+process does not run on an older database.
+"""
+
+from __future__ import annotations
+
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
+from django.db.migrations.executor import MigrationExecutor
+
+NAMED = 3  # migrations in the sentence; the command shows them all
+
+
+class _Known:
+    """What is known of the database. A database that was migrated once stays so."""
+
+    is_migrated = False
+
+
+def refusal() -> str | None:
+    """Return one sentence if the database lacks migrations. Raises OperationalError without a database."""
+    if _Known.is_migrated:
+        return None
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not plan:
+        _Known.is_migrated = True
+        return None
+    names = [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan[:NAMED]]
+    more = f" and {len(plan) - NAMED} more" if len(plan) > NAMED else ""
+    return f"The database lacks the migrations {', '.join(names)}{more}: run `manage.py migrate` with this version."
+
+
+def require_migrations() -> None:
+    """End the process with one sentence if the database lacks migrations.
+
+    A database that does not answer is no reason: it may come, and readiness tells.
+    """
+    try:
+        sentence = refusal()
+    except (OperationalError, InterfaceError):
+        return
+    finally:
+        connections.close_all()
+    if sentence is not None:
+        raise SystemExit(sentence)
