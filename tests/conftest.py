@@ -22,6 +22,7 @@ from pytest_django import DjangoDbBlocker
 from demo.broker import LocalBroker
 from demo.postgres import LocalPostgres, PostgresMissing
 from demo.redis import LocalRedis
+from tests.dlqadmin.upgrades import record
 from tests.suites import is_collected, is_collected_on_postgres
 from tests.support import schema_template
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
@@ -176,7 +177,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     """The whole product on real input, as `make run` starts it, at the mark: the first batch is through."""
     started = Product(tmp_path_factory.mktemp("product")).start()
     yield started
-    started.stop()
+    record.stop(started)
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ class Product:
         self.env = {
             **os.environ,
             "LOCAL_DIR": str(home),
-            "DATABASE_URL": f"sqlite:///{home}/dlqadmin.sqlite3",
+            "DATABASE_URL": os.environ.get("PRODUCT_DATABASE_URL") or f"sqlite:///{home}/dlqadmin.sqlite3",
             "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "REDIS_URL": f"redis://:{secrets.token_urlsafe(24)}@{HOST}:{redis}/0",
             "ENGINE_URL": self.engine,
