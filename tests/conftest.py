@@ -21,7 +21,7 @@ from pytest_django import DjangoDbBlocker
 
 from demo.broker import LocalBroker
 from demo.postgres import LocalPostgres, PostgresMissing
-from demo.redis import LocalRedis
+from dlqadmin.host.redis_server import LocalRedis
 from tests.suites import is_collected, is_collected_on_postgres
 from tests.support import schema_template
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
@@ -41,7 +41,7 @@ os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:Tiered
 
 HERE = Path(__file__).parent
 PROVIDER_GROUPS = ("quakes-on-call", "stations")
-BROKER_FIXTURES = {"broker", "own_broker", "schema_registry"}
+BROKER_FIXTURES = {"broker", "own_broker", "foreign_broker", "guarded_broker", "schema_registry"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
