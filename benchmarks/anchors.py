@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.programs import BenchmarkProgram, run_program
 from demo.jars import KAFKA_HOME, KAFKA_VERSION, class_path
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 
 CONNECT_HOME = KAFKA_HOME.parent / "connect"
 CONNECT_MODULES = (

@@ -23,7 +23,7 @@ from benchmarks.rates import committed_rate
 from benchmarks.results import BenchmarkResult
 from benchmarks.rounds import compare, records
 from benchmarks.sinks import TOPIC, events
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from tests.support.opensearch import OpenSearchNode
 
 SINK = """\

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from benchmarks.programs import BenchmarkProgram, run_program
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 
 WORKER = """\
 bootstrap.servers={bootstrap}

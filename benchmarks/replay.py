@@ -28,9 +28,9 @@ from benchmarks.processes import ProcessUsage, family
 from benchmarks.programs import run_program
 from benchmarks.results import BenchmarkResult, publish
 from benchmarks.sinks import sink
-from demo.network import wait_until
 from demo.postgres import LocalPostgres
-from demo.redis import LocalRedis
+from dlqadmin.host.network import wait_until
+from dlqadmin.host.redis_server import LocalRedis
 
 ROWS = int(os.environ.get("BENCH_ROWS", "232000"))
 SOURCE, TARGET, COPY, CONNECTOR = "bench.source", "bench.replayed", "bench.copied", "bench-sink"

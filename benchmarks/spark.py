@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 from benchmarks.programs import run_program
-from demo.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 60
 

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from demo.jars import class_path
-from demo.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 
 CLUSTER_ID = "ZGxxYWRtaW4tbG9jYWwtMQ"
 START_TIMEOUT_S = 60

@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 
 from demo.environment import engine_token
-from demo.network import wait_until
 from demo.past_week import CONFIG, CONNECTOR, DEAD_LETTERS, PastWeek, past_events
+from dlqadmin.host.network import wait_until
 
 PATIENCE_S = 300
 EVERY_S = 2.0

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 
 USER = "postgres"
 FORGETFUL = {"fsync": "off"}

@@ -12,8 +12,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 
-from demo.environment import demo_environment, port_of
-from demo.network import HOST, is_answering
+from demo.environment import demo_environment
+from dlqadmin.host.network import HOST, is_answering, port_of
 
 PYTHON, JAVA, NODE = (3, 11), 17, 20
 

@@ -7,50 +7,41 @@ that it shows only what ends the demonstration.
 from __future__ import annotations
 
 import os
-import queue
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from demo import preflight, table
 from demo.environment import FILES, REDIS_URL, ROOT, demo_environment, engine_token, own_redis_url
-from demo.processes import CONNECTORS, PROCESSES, DemoProcess, Launch, web_url
-from demo.supervisor import Supervisor
+from demo.processes import CONNECTORS, PROCESSES
+from dlqadmin.host.supervisor import Supervisor, shell_commands
+from dlqadmin.serve.console import (
+    PROBE_EVERY_S,
+    LaunchFailed,
+    SignalReceived,
+    announce_each,
+    check_all_run,
+    end_on_signals,
+)
+from dlqadmin.serve.processes import ManagedProcess, web_url
 
-UP_TIMEOUT_S = 180
-PROBE_EVERY_S = 0.25
 SERVERS = ("broker", "redis")
-
-
-class SignalReceived(Exception):
-    """A signal ends the demonstration."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = 128 + number
-
-
-class DemoFailed(Exception):
-    """The demonstration can't go on. The message is one sentence for the user."""
 
 
 def main() -> int:
     """Check the machine, prepare the data, and run the processes."""
     os.chdir(ROOT)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    end_on_signals()
     env = demo_environment()
     try:
         problems = [*preflight.missing_programs(), *preflight.used_ports(env)]
         if problems:
-            raise DemoFailed("\n".join(problems))
+            raise LaunchFailed("\n".join(problems))
         prepare(env)
         return run(env, PROCESSES, procfile(Path("Procfile")))
-    except DemoFailed as problem:
+    except LaunchFailed as problem:
         print(problem, file=sys.stderr, flush=True)
         return 1
     except SignalReceived as signalled:
@@ -88,14 +79,14 @@ def write_connectors(local: Path) -> Path:
 
 
 def manage(env: Mapping[str, str], command: str) -> None:
-    """Run a command of manage.py. Raises DemoFailed if it fails."""
+    """Run a command of manage.py. Raises LaunchFailed if it fails."""
     log = logs_of(env) / f"{command}.log"
     with log.open("wb") as output:
         done = subprocess.run(
             [sys.executable, "manage.py", command], env=env, check=False, stdout=output, stderr=subprocess.STDOUT
         )
     if done.returncode != 0:
-        raise DemoFailed(f"manage.py {command} failed; see {log}.")
+        raise LaunchFailed(f"manage.py {command} failed; see {log}.")
 
 
 def logs_of(env: Mapping[str, str]) -> Path:
@@ -109,9 +100,9 @@ def procfile(path: Path) -> dict[str, str]:
     return {name: command for name, _, command in (line.partition(": ") for line in lines)}
 
 
-def run(env: Mapping[str, str], processes: Sequence[DemoProcess], commands: Mapping[str, str]) -> int:
-    """Run all processes until one ends or a signal arrives. Raises DemoFailed, and SignalReceived."""
-    supervisor = Supervisor(commands, env, logs_of(env), SERVERS)
+def run(env: Mapping[str, str], processes: Sequence[ManagedProcess], commands: Mapping[str, str]) -> int:
+    """Run all processes until one ends or a signal arrives. Raises LaunchFailed, and SignalReceived."""
+    supervisor = Supervisor(shell_commands(commands), env, logs_of(env), SERVERS)
     try:
         supervisor.start()
         announce_each(env, processes, supervisor)
@@ -126,34 +117,6 @@ def run(env: Mapping[str, str], processes: Sequence[DemoProcess], commands: Mapp
         supervisor.stop()
 
 
-def announce_each(
-    env: Mapping[str, str], processes: Sequence[DemoProcess], supervisor: Supervisor, timeout_s: float = UP_TIMEOUT_S
-) -> None:
-    """Print one line for each process when it is up. Returns when all are. Raises DemoFailed."""
-    began, began_at = time.monotonic(), time.time()
-    up: queue.SimpleQueue[DemoProcess] = queue.SimpleQueue()
-    for process in processes:
-        launch = Launch(env, supervisor.log(process.name), began_at)
-        threading.Thread(target=_report_when_up, args=(process, launch, up), daemon=True).start()
-    waiting = {process.name for process in processes}
-    while waiting:
-        check_all_run(supervisor)
-        try:
-            process = up.get(timeout=PROBE_EVERY_S)
-        except queue.Empty:
-            if time.monotonic() - began > timeout_s:
-                late = min(waiting)
-                raise DemoFailed(f"{late} is not up after {timeout_s:g} s; see {supervisor.log(late)}.") from None
-            continue
-        waiting.remove(process.name)
-        print(status_line(process, env, time.monotonic() - began), flush=True)
-
-
-def status_line(process: DemoProcess, env: Mapping[str, str], seconds: float) -> str:
-    """Return the line of a process that is up."""
-    return f"  {process.name:<9} {process.title:<39} {process.address(env):<24} {seconds:5.1f} s"
-
-
 def sign_in(env: Mapping[str, str]) -> str:
     """Return the lines with the address, the sign-in and the log files."""
     password = Path(env["LOCAL_DIR"], "demo-password").read_text().strip()
@@ -163,27 +126,6 @@ def sign_in(env: Mapping[str, str]) -> str:
         f"  sign in as demo with the password {password}\n"
         f"  the connectors log their errors to {logs / 'engine.log'}; the other logs are beside it\n"
     )
-
-
-def check_all_run(supervisor: Supervisor) -> None:
-    """Raise DemoFailed if a process has ended."""
-    ended = supervisor.ended()
-    if ended is not None:
-        name, code = ended
-        how = f"ended with exit code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
-        raise DemoFailed(f"{name} {how}, so all processes stop; see {supervisor.log(name)}.")
-
-
-def _report_when_up(process: DemoProcess, launch: Launch, up: queue.SimpleQueue[DemoProcess]) -> None:
-    while not process.is_up(launch):
-        time.sleep(PROBE_EVERY_S)
-    up.put(process)
-
-
-def _interrupt(number: int, _frame: object) -> None:
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)  # the stop takes seconds, and must not be cut short
-    raise SignalReceived(number)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 
 PARTITIONS = 4  # of a topic with events
 

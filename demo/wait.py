@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from demo.environment import demo_environment, port_of
-from demo.network import HOST, is_answering, wait_until
+from demo.environment import demo_environment
+from dlqadmin.host.network import HOST, is_answering, port_of, wait_until
 
 TIMEOUT_S = 120
 

@@ -1,4 +1,8 @@
-"""The Celery application; a worker runs it with `celery -A dlqadmin.celery worker`."""
+"""The Celery application; a worker runs it with `celery -A dlqadmin.celery worker`.
+
+It is one of INSTALLED_APPS, so that every process of Django queues its tasks where the workers look.
+Programs without Django, such as `dlq`, don't load Celery.
+"""
 
 import os
 

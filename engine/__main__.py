@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from getpass import getpass
+from importlib.util import find_spec
 from pathlib import Path
 
 from engine.assembly.acls import grant_script, required_acls
@@ -37,6 +38,9 @@ WORKER_FAILED, CONNECTOR_FAILED = 2, 3  # of `standalone`, as of Kafka Connect's
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 done, 1 a bad configuration or a failure, 2 a wrong command line."""
     options = argument_parser().parse_args(arguments)
+    if options.command in ("run", "standalone", "mirror") and find_spec("pyspark") is None:
+        print("The engine needs Spark, which is not installed. Run: pip install 'dlqadmin[engine]'", file=sys.stderr)
+        return FAILED
     commands = {
         "run": _run,
         "standalone": _standalone,

@@ -21,7 +21,7 @@ from pytest_django import DjangoDbBlocker
 
 from demo.broker import LocalBroker
 from demo.postgres import LocalPostgres, PostgresMissing
-from demo.redis import LocalRedis
+from dlqadmin.host.redis_server import LocalRedis
 from tests.dlqadmin.upgrades import record
 from tests.suites import is_collected, is_collected_on_postgres
 from tests.support import schema_template
@@ -42,7 +42,7 @@ os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:Tiered
 
 HERE = Path(__file__).parent
 PROVIDER_GROUPS = ("quakes-on-call", "stations")
-BROKER_FIXTURES = {"broker", "own_broker", "schema_registry"}
+BROKER_FIXTURES = {"broker", "own_broker", "foreign_broker", "guarded_broker", "schema_registry"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

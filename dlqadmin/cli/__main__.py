@@ -15,7 +15,14 @@ from dlqadmin.cli.text import escape_controls
 NOT_DONE, INTERRUPTED = 2, 130
 
 
-def main(words: Sequence[str], environment: Mapping[str, str], source: TextIO, out: TextIO, faults: TextIO) -> int:
+def main() -> int:
+    """Run the command line of this process."""
+    return run_command(sys.argv[1:], os.environ, sys.stdin, sys.stdout, sys.stderr)
+
+
+def run_command(
+    words: Sequence[str], environment: Mapping[str, str], source: TextIO, out: TextIO, faults: TextIO
+) -> int:
     """Run a command line and return the exit status.
 
     argparse exits with 2 if it cannot parse the arguments.
@@ -41,4 +48,4 @@ def _settings(environment: Mapping[str, str]) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], os.environ, sys.stdin, sys.stdout, sys.stderr))
+    sys.exit(main())

@@ -49,11 +49,10 @@ def test(name: str) -> ConnectionTestAnswer:
     else:
         operations = connection_test.operations(client, *required_acls.resources_to_query(needs))
         checked = [required_acls.check(need, operations, who, servers) for need in needs]
-    failed = VERDICTS.get(trial.kind, "").format(seconds=connection_test.TIMEOUT_S)
     return ConnectionTestAnswer(
         reached=client is not None,
         kind=trial.kind,
-        verdict=failed or _success_message(trial, given),
+        verdict=verdict_of(trial.kind) or _success_message(trial, given),
         detail=trial.detail,
         took_ms=trial.took_ms,
         brokers=[BrokerAddress(id=number, address=address) for number, address in sorted(trial.brokers.items())],
@@ -62,6 +61,11 @@ def test(name: str) -> ConnectionTestAnswer:
         principal=who,
         permissions=[_document(row) for row in checked],
     )
+
+
+def verdict_of(kind: connection_test.Kind) -> str:
+    """Return the sentence about a failed connection; empty for "ok"."""
+    return VERDICTS.get(kind, "").format(seconds=connection_test.TIMEOUT_S)
 
 
 def _principal(name: str, given: Mapping[str, str]) -> str:

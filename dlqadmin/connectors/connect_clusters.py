@@ -103,8 +103,6 @@ def title_of(name: str) -> str:
 
 def problems() -> Iterator[str]:
     """Yield a sentence for each problem with CONNECT_CLUSTERS, without secrets."""
-    if not settings.ENGINE_URL and not settings.CONNECT_CLUSTERS:
-        yield "ENGINE_URL is empty and CONNECT_CLUSTERS names no cluster. Set one of them"
     for name, options in settings.CONNECT_CLUSTERS.items():
         if not _NAME.fullmatch(name) or name in (ENGINE, SPARK):
             yield (

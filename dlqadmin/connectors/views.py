@@ -243,7 +243,9 @@ def _cluster(request: Request, connector: str | None = None) -> ConnectCluster:
     if len(known) > 1:
         listed = ", ".join(cluster.name for cluster in known)
         raise ParameterError("cluster", f"is required: several clusters have a connector {connector}: {listed}")
-    return known[0] if known else connect_clusters.configured()[0]
+    if clusters := known or connect_clusters.configured():
+        return clusters[0]
+    raise NotFound("No Connect cluster is configured. Set ENGINE_URL or CONNECT_CLUSTERS.")
 
 
 def _known_key(request: Request, name: str) -> ConnectorKey:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from typing import Any
 
 from celery import shared_task
+from celery.signals import beat_init
 from django.utils import timezone
 
 from dlqadmin.broker.messages import BrokerUnavailable
@@ -49,6 +51,12 @@ def add_recognised_topics() -> None:
         candidate_topics.add_recognised(timezone.now())
     except BrokerUnavailable as error:
         log.warning("no candidate topic was looked into: %s", error)
+
+
+@beat_init.connect
+def add_topics_at_start(**_: Any) -> None:
+    """Look into candidate topics when beat starts, because its schedule begins a minute later."""
+    add_recognised_topics.apply_async(expires=60)
 
 
 @shared_task

@@ -5,6 +5,7 @@ Every deployment choice is an environment variable with a default that works loc
 
 from typing import Any
 
+from dlqadmin.host import folders
 from dlqadmin.settings import beat, environment, topic_names
 from dlqadmin.settings.environment import env
 
@@ -102,6 +103,7 @@ EXPORT_DAYS = env.int("EXPORT_DAYS", default=7)
 EXPORT_MAX_ROWS = env.int("EXPORT_MAX_ROWS", default=20_000_000)
 
 INSTALLED_APPS = [
+    "dlqadmin.celery",  # the Celery application of all processes
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -160,7 +162,7 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
-# SQLite in .local, or the PostgreSQL of DATABASE_URL
+# SQLite in LOCAL_DIR, or the PostgreSQL of DATABASE_URL
 DATABASES: dict[str, dict[str, Any]] = {"default": environment.database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -269,7 +271,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 # Static files: the built frontend at /, the admin's files under /static/
-FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
+FRONTEND_DIST = folders.FRONTEND
 STATIC_URL = "/static/"
 STATIC_ROOT = None
 WHITENOISE_USE_FINDERS = True

@@ -4,8 +4,7 @@ import ipaddress
 import json
 import os
 import re
-import secrets
-from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,18 +12,25 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import salted_hmac
 
+from dlqadmin.host.folders import CODE_DIR, IS_CLONE, data_folder, env_file
+from dlqadmin.host.secret_files import secret
+
 Number = TypeVar("Number", int, float)
 
 MIN_KEY_LENGTH = 32
 RATE = re.compile(r"([0-9]{1,9}) */ *([0-9]{0,6}) *([smhd])[a-z]*")
-BASE_DIR = Path(__file__).resolve().parents[2]
-
+LOCAL_REDIS_PORT = 16379
 SECRET_KEY_LENGTH = 50  # characters: what Django generates
 SECRET_KEY_VARIETY = 5  # minimum of different characters, as in Django's own check
 
 env = environ.Env()
-environ.Env.read_env(BASE_DIR / ".env")
-LOCAL_DIR = BASE_DIR / env.str("LOCAL_DIR", default=".local")
+# Relative paths begin at BASE_DIR. An installed package keeps nothing beside its code.
+BASE_DIR = CODE_DIR if IS_CLONE else data_folder(os.environ)
+if IS_CLONE:  # the file may have LOCAL_DIR
+    environ.Env.read_env(env_file(BASE_DIR))
+LOCAL_DIR = BASE_DIR / env.str("LOCAL_DIR", default=".local" if IS_CLONE else "")
+if not IS_CLONE:
+    environ.Env.read_env(env_file(LOCAL_DIR))
 
 
 def local_secret() -> str:
@@ -32,16 +38,7 @@ def local_secret() -> str:
 
     It is created once, and only its owner can read the file.
     """
-    path = LOCAL_DIR / "secret-key"
-    if not path.exists():
-        LOCAL_DIR.mkdir(exist_ok=True)
-        draft = LOCAL_DIR / f"secret-key.{secrets.token_hex(8)}"
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_urlsafe(50))
-        with suppress(FileExistsError):  # another process of the same start was faster
-            path.hardlink_to(draft)
-        draft.unlink()
-    return path.read_text()
+    return secret(LOCAL_DIR / "secret-key")
 
 
 def refuse_weak(secret_key: str, allowed_hosts: list[str], *, debug: bool) -> None:
@@ -101,10 +98,10 @@ def private_hosts(name: str, default: list[str]) -> list[str]:
 
 
 def local_redis_url() -> str:
-    """Return the local Redis URL, with the password that `make run` created."""
-    path = LOCAL_DIR / "redis-password"
-    known = f":{path.read_text()}@" if path.exists() else ""
-    return f"redis://{known}127.0.0.1:16379/0"
+    """Return the URL of the Redis that `make run` or `dlqadmin serve` started, or would start."""
+    password, port = LOCAL_DIR / "redis-password", LOCAL_DIR / "redis-port"
+    known = f":{password.read_text()}@" if password.exists() else ""
+    return f"redis://{known}127.0.0.1:{port.read_text() if port.exists() else LOCAL_REDIS_PORT}/0"
 
 
 def rate(name: str, default: str) -> tuple[int, int]:
@@ -170,8 +167,8 @@ def _is_list_of_text(value: Any) -> bool:
 
 
 def database() -> dict[str, Any]:
-    """Return the database settings: SQLite in .local, or the database of DATABASE_URL."""
-    found: dict[str, Any] = env.db("DATABASE_URL", default="sqlite:///.local/dlqadmin.sqlite3")
+    """Return the database settings: SQLite in LOCAL_DIR, or the database of DATABASE_URL."""
+    found: dict[str, Any] = env.db("DATABASE_URL", default=f"sqlite:///{LOCAL_DIR}/dlqadmin.sqlite3")
     if found["ENGINE"] == "django.db.backends.sqlite3":
         found["NAME"] = str(BASE_DIR / found["NAME"]) if found["NAME"] != ":memory:" else ":memory:"
         Path(found["NAME"]).parent.mkdir(parents=True, exist_ok=True)
@@ -180,6 +177,10 @@ def database() -> dict[str, Any]:
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32000;",
         }
+    elif find_spec("psycopg") is None:
+        raise ImproperlyConfigured(
+            "DATABASE_URL names PostgreSQL, whose client is not installed. Run: pip install 'dlqadmin[postgres]'"
+        )
     else:
         found.setdefault("CONN_MAX_AGE", 0)
         found.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)

@@ -5,6 +5,8 @@ The others are accepted, so that a worker's file of Kafka Connect can be used un
 
 from __future__ import annotations
 
+from engine.config.plugin_versions import VERSION
+
 _NO_GROUP = "Spark runs the tasks and one driver leads, so workers do not rebalance"
 _NO_INTERNAL = "workers exchange no requests: they share the config topic, which only the leader can write"
 _CLIENT = "client options need one of the prefixes consumer., producer. and admin."
@@ -109,7 +111,10 @@ WITHOUT_EFFECT: dict[str, str] = {
     "socket.connection.setup.timeout.ms": _CLIENT,
     "worker.sync.timeout.ms": _NO_GROUP,
     "worker.unsync.backoff.ms": _NO_GROUP,
-    **{f"{part}.converter.plugin.version": "each class has one version, 0.1.0" for part in ("key", "value", "header")},
+    **{
+        f"{part}.converter.plugin.version": f"each class has one version, {VERSION}"
+        for part in ("key", "value", "header")
+    },
 }
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from engine.assembly.lease import run_lease
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker

@@ -26,7 +26,7 @@ from confluent_kafka.cimpl import NewTopic
 from django.db import DatabaseError, connection
 from redis import Redis
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.support.topics import Record, read
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ import pytest
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from demo.network import HOST, free_ports
 from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, IndexPosition, MappingVersion
+from dlqadmin.host.network import HOST, free_ports
 from dlqadmin.schemas.registries import registry_of
 from tests.broker.test_indexing import CONNECT, Topics
 from tests.dlqadmin import conftest

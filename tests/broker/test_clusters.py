@@ -16,7 +16,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from demo.broker import LocalBroker
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 from tests.dlqadmin.conftest import person, signed_in
 from tests.support.stores import PASSWORD, Stores
 

@@ -11,7 +11,7 @@ import confluent_kafka as ck
 import pytest
 
 from demo.broker import LocalBroker
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.errors import EngineError, RetriableError
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings, transactional_settings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.assembly.driver import TransactionLimit, fence_tasks, task_settings
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError, EngineError, GenerationFenced

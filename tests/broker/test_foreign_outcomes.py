@@ -14,9 +14,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from django.utils import timezone
 
-from demo.network import wait_until
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.host.network import wait_until
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import Replay, ReplayItem, Selection, WatchPosition
 from dlqadmin.replays.outcomes.watcher import watch

@@ -13,9 +13,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from demo.broker import LocalBroker
-from demo.network import wait_until
 from dlqadmin.broker.groups import GroupOnTopic, groups_on
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.host.network import wait_until
 from tests.support.broker import lasting_broker
 
 

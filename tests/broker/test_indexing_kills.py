@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 
 ROOT = Path(__file__).parents[2]
 MANY = 12_000

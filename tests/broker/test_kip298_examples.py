@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from demo.broker import LocalBroker
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 from engine.assembly.validation import validate
 from engine.config.errors_policy import DeadLetterDelivery
 from engine.config.properties import load_properties

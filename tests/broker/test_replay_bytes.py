@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from demo.broker import LocalBroker
-from demo.network import wait_until
 from dlqadmin.broker import topics
+from dlqadmin.host.network import wait_until
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.lineage_claims import claim
 from dlqadmin.replays.items.messages import stripped

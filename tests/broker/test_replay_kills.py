@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from demo.broker import LocalBroker
-from demo.redis import LocalRedis
+from dlqadmin.host.redis_server import LocalRedis
 from engine.record.replay import ITEM
 from tests.broker.replay_world import ReplayWorld
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from demo.network import wait_until
 from dlqadmin.broker import topics
 from dlqadmin.broker.transactions import ChunkProducer
 from dlqadmin.deadletters.models import DeadLetter, ReplayMark
+from dlqadmin.host.network import wait_until
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ChunkState, ItemState, Replay
 from dlqadmin.replays.sending.sender import send_slice, unsettled

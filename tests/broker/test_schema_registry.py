@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 from dlqadmin.schemas.record_encoding import encodable
 from engine.schemas.codecs import codec_of, framed
 from engine.schemas.decoding import decode

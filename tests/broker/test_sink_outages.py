@@ -11,7 +11,7 @@ import orjson
 import pytest
 from deltalake import DeltaTable
 
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector
 from tests.broker.exactly import ExactlyOnce

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 import pytest
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.assembly.lease import run_lease
 from engine.record.record import TopicPartition
 from engine.worker_messages import Lease, LeaseEnd

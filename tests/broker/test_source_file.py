@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from demo.broker import LocalBroker
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from engine.worker_messages import LeaseEnd, TaskReport
 from tests.broker.source import SourceConnector
 

@@ -17,10 +17,10 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from demo.network import wait_until
 from dlqadmin.audit.models import READ, AuditEntry
 from dlqadmin.broker.topic_scan import ScanLimits
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.host.network import wait_until
 from dlqadmin.topics.record_pages import PageRequest, read_page
 from tests.dlqadmin import conftest
 from tests.dlqadmin.conftest import member, person, signed_in, team

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from demo.broker import LocalBroker
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.errors import (
     AbortableError,
     CommitFailed,

@@ -8,7 +8,7 @@ from functools import partial
 
 from playwright.sync_api import Page, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.conftest import Site
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Route
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.conftest import PATIENCE_MS, Site, close_live_events
 from tests.browser.screens import fits_everywhere
 

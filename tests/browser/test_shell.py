@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import BrowserContext, Page, Request, Response, Route, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.axe import barriers
 from tests.browser.claims import claim
 from tests.browser.conftest import Site, close_live_events

@@ -13,7 +13,7 @@ import pyotp
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.screens import fits, without_complaints
 from tests.browser.two_teams import (

@@ -11,8 +11,8 @@ from uuid import uuid4
 import httpx
 from playwright.sync_api import Browser, Error, Page, Response, Route
 
-from demo.network import wait_until
 from demo.topics import create_topics
+from dlqadmin.host.network import wait_until
 from tests.browser.conftest import DESKTOP, close_live_events
 from tests.support import topics
 from tests.support.product import Product

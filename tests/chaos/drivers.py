@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from tests.chaos.processes import end, process
 from tests.spark.engine_process import ROOT, descendants
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from demo.broker import LocalBroker
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.chaos.processes import Process, end, parent, process
 from tests.chaos.world import World
 

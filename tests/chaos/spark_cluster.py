@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import pyspark
 
-from demo.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 from engine.spark.java import driver_options
 from tests.chaos.processes import Process, end, executors, process, python_workers
 from tests.spark.engine_process import ROOT, descendants

@@ -12,8 +12,8 @@ import httpx
 
 from benchmarks.anchors import start_connect
 from demo.broker import LocalBroker
-from demo.network import HOST, free_ports, wait_until
 from demo.past_week import CONFIG, CONNECTOR, DEAD_LETTERS, RECORDED, PastWeek, past_events
+from dlqadmin.host.network import HOST, free_ports, wait_until
 from tests.support.topics import Record, read
 
 SETTLE_S = 120

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.conformance.case import Case, Kind
 from tests.conformance.seen import FAILED, REFUSED, RUNNING, STUCK, End, Seen, deliveries, letters
 from tests.conformance.sides import Side

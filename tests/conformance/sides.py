@@ -12,7 +12,7 @@ import httpx
 
 from benchmarks.anchors import start_connect
 from benchmarks.programs import BenchmarkProgram
-from demo.network import HOST, wait_until
+from dlqadmin.host.network import HOST, wait_until
 from tests.conformance.case import AWAY, MARKER, Case, Kind
 from tests.conformance.java import AWAY as JAVA_AWAY
 from tests.conformance.java import RECORDING_SINK, compile_sink

@@ -11,10 +11,11 @@ import pytest
 
 from demo import run
 from demo.environment import ROOT, demo_environment
-from demo.network import wait_until
-from demo.processes import PROCESSES, DemoProcess
-from demo.run import DemoFailed
-from demo.supervisor import Supervisor
+from demo.processes import PROCESSES
+from dlqadmin.host.network import wait_until
+from dlqadmin.host.supervisor import Supervisor, shell_commands
+from dlqadmin.serve.console import LaunchFailed, announce_each
+from dlqadmin.serve.processes import ManagedProcess
 
 STAYS = "echo $$; exec sleep 60"
 IGNORES_SIGTERM = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
@@ -30,14 +31,14 @@ def env(tmp_path: Path) -> Mapping[str, str]:
 @pytest.fixture
 def two(env: Mapping[str, str], tmp_path: Path) -> Iterator[Supervisor]:
     """Two processes that stay; one of them ignores SIGTERM."""
-    supervisor = Supervisor({"stays": STAYS, "ignores": IGNORES_SIGTERM}, env, tmp_path / "logs")
+    supervisor = Supervisor(shell_commands({"stays": STAYS, "ignores": IGNORES_SIGTERM}), env, tmp_path / "logs")
     supervisor.start()
     yield supervisor
     supervisor.stop(0)
 
 
-def process(name: str, *, up: bool = True) -> DemoProcess:
-    return DemoProcess(name, f"the {name}", lambda _: up, lambda _: "127.0.0.1:1")
+def process(name: str, *, up: bool = True) -> ManagedProcess:
+    return ManagedProcess(name, f"the {name}", lambda _: up, lambda _: "127.0.0.1:1")
 
 
 def first_line(log: Path) -> str:
@@ -62,7 +63,7 @@ def test_the_console_shows_who_is_up_then_the_sign_in_then_who_died(
     env: Mapping[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     commands = {"stays": STAYS, "dies": "echo noise; echo noise >&2; sleep 0.5; exit 3"}
-    with pytest.raises(DemoFailed) as broken:
+    with pytest.raises(LaunchFailed) as broken:
         run.run(env, [process("stays"), process("dies")], commands)
     told = capfd.readouterr()
     first, second, *rest = told.out.splitlines()
@@ -82,20 +83,20 @@ def test_the_console_shows_who_is_up_then_the_sign_in_then_who_died(
 
 def test_a_process_that_ends_before_it_is_up_stops_the_others(env: Mapping[str, str], tmp_path: Path) -> None:
     logs = tmp_path / "logs"
-    with pytest.raises(DemoFailed, match=f"^dies was ended by SIGKILL, so all processes stop; see {logs}/dies.log.$"):
+    with pytest.raises(LaunchFailed, match=f"^dies was ended by SIGKILL, so all processes stop; see {logs}/dies.log.$"):
         run.run(env, [process("stays", up=False), process("dies", up=False)], {"stays": STAYS, "dies": "kill -9 $$"})
     assert not is_alive(int(first_line(logs / "stays.log")))
 
 
 def test_a_process_that_does_not_come_up_is_named(env: Mapping[str, str], two: Supervisor) -> None:
-    with pytest.raises(DemoFailed) as broken:
-        run.announce_each(env, [process("stays"), process("ignores", up=False)], two, timeout_s=0)
+    with pytest.raises(LaunchFailed) as broken:
+        announce_each(env, [process("stays"), process("ignores", up=False)], two, timeout_s=0)
     assert str(broken.value) == f"ignores is not up after 0 s; see {two.log('ignores')}."
 
 
 def test_a_process_that_ignores_the_stop_is_killed(two: Supervisor) -> None:
     pids = [int(first_line(two.log(name))) for name in ("stays", "ignores")]
-    assert two.ended() is None
+    assert two.ended() == {}
     two.stop(timeout_s=0.2)
     assert not any(map(is_alive, pids))
 
@@ -103,9 +104,7 @@ def test_a_process_that_ignores_the_stop_is_killed(two: Supervisor) -> None:
 def test_servers_stop_last(env: Mapping[str, str], tmp_path: Path) -> None:
     slow = "trap 'sleep 0.1; kill -0 $(cat server) && echo served; exit' TERM; echo up; while :; do sleep 0.02; done"
     commands = {"server": "echo $$ > server; exec sleep 60", "client": slow}
-    supervisor = Supervisor(
-        {name: f"cd {tmp_path}; {command}" for name, command in commands.items()}, env, tmp_path, ["server"]
-    )
+    supervisor = Supervisor(shell_commands(commands), env, tmp_path, ["server"], folder=tmp_path)
     supervisor.start()
     first_line(supervisor.log("client"))
     supervisor.stop()
@@ -114,7 +113,7 @@ def test_servers_stop_last(env: Mapping[str, str], tmp_path: Path) -> None:
 
 def test_a_log_holds_the_output_of_one_run(env: Mapping[str, str], tmp_path: Path) -> None:
     for text in ("first", "second"):
-        supervisor = Supervisor({"brief": f"echo {text}"}, env, tmp_path)
+        supervisor = Supervisor(shell_commands({"brief": f"echo {text}"}), env, tmp_path)
         supervisor.start()
         assert first_line(supervisor.log("brief")) == text
         supervisor.stop()
@@ -125,6 +124,6 @@ def test_a_log_holds_the_output_of_one_run(env: Mapping[str, str], tmp_path: Pat
 def test_a_command_that_fails_is_one_sentence_with_its_log(tmp_path: Path) -> None:
     env = demo_environment({**os.environ, "LOCAL_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path}"})
     run.logs_of(env).mkdir()
-    with pytest.raises(DemoFailed, match=f"^manage.py migrate failed; see {tmp_path}/logs/migrate.log.$"):
+    with pytest.raises(LaunchFailed, match=f"^manage.py migrate failed; see {tmp_path}/logs/migrate.log.$"):
         run.manage(env, "migrate")
     assert "unable to open database file" in (tmp_path / "logs" / "migrate.log").read_text()

@@ -31,8 +31,9 @@ from starlette.routing import BaseRoute, Match
 
 from benchmarks.__main__ import BENCHMARKS
 from demo import table
-from demo.environment import FILES, ROOT, parse
+from demo.environment import FILES, ROOT
 from dlqadmin.cli import arguments as dlq
+from dlqadmin.host.env_files import parse
 from engine.__main__ import argument_parser
 from engine.reporting.log_levels import is_level
 from engine.rest.app import build_app

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from demo import run
-from demo.environment import demo_environment, engine_token, parse, port_of
+from demo.environment import demo_environment, engine_token
+from dlqadmin.host.env_files import parse
+from dlqadmin.host.network import port_of
 from engine.config.rooted_files import root_problem
 
 

@@ -18,10 +18,10 @@ import httpx
 import pytest
 
 from demo.environment import ROOT, demo_environment
-from demo.network import wait_until
 from demo.postgres import LocalPostgres, PostgresMissing
 from demo.run import SERVERS, prepare, procfile
-from demo.supervisor import Supervisor
+from dlqadmin.host.network import wait_until
+from dlqadmin.host.supervisor import Supervisor, shell_commands
 from tests.support.product import Product
 
 log = logging.getLogger(__name__)  # `--log-cli-level=INFO` shows the seconds and the overview's sentences
@@ -61,7 +61,7 @@ class Processes(Product):
         return self
 
     def run_process(self, name: str) -> None:
-        supervisor = Supervisor({name: self._commands[name]}, self.env, self.home / "logs")
+        supervisor = Supervisor(shell_commands({name: self._commands[name]}), self.env, self.home / "logs")
         supervisor.start()
         self._supervisors[name] = supervisor
 

@@ -7,7 +7,7 @@ import pytest
 
 from demo import preflight
 from demo.environment import demo_environment
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 
 
 def test_this_machine_lacks_nothing() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from demo.redis import LocalRedis, executable
+from dlqadmin.host.redis_server import LocalRedis, executable
 
 
 def test_redis_answers(redis_url: str) -> None:

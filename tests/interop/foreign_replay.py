@@ -9,9 +9,9 @@ from typing import Any
 
 from rest_framework.test import APIClient
 
-from demo.network import wait_until
 from dlqadmin.deadletters.index.consumer import follow
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.host.network import wait_until
 from dlqadmin.replays.models import Replay, ReplayItem, WatchPosition
 from dlqadmin.replays.outcomes.watcher import watch
 from dlqadmin.replays.sending.sender import send_slice

@@ -16,8 +16,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.programs import BenchmarkProgram
 from demo.jars import KAFKA_VERSION
-from demo.network import wait_until
 from dlqadmin.broker.messages import from_kafka
+from dlqadmin.host.network import wait_until
 from engine.record.record import RawRecord
 from tests.interop.recordings import Origin, Recording
 from tests.interop.sample import samples

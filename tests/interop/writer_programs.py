@@ -18,7 +18,7 @@ from benchmarks.anchors import start_connect
 from benchmarks.programs import BenchmarkProgram, run_program
 from demo.broker import LocalBroker
 from demo.jars import KAFKA_VERSION
-from demo.network import HOST, wait_until
+from dlqadmin.host.network import HOST, wait_until
 from tests.interop.sample import CAUSES, KEY, PRODUCTION, SHAPE
 
 SOURCES = Path(__file__).with_name("writers")

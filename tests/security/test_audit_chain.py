@@ -19,12 +19,12 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from demo.network import HOST
 from dlqadmin.audit import chain as sealing
 from dlqadmin.audit import digests, shipments
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.models import AuditEntry, AuditHead, AuditShipment
 from dlqadmin.audit.verification import verify
+from dlqadmin.host.network import HOST
 from tests.dlqadmin.conftest import person
 
 pytestmark = pytest.mark.sql

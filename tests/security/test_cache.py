@@ -19,10 +19,10 @@ from redis.exceptions import RedisError
 
 from demo import run
 from demo.environment import ROOT, demo_environment
-from demo.network import HOST, free_ports, is_answering, wait_until
-from demo.redis import LocalRedis as Server
 from dlqadmin.celery import app
 from dlqadmin.clusters import index_progress
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.redis_server import LocalRedis as Server
 from dlqadmin.settings import CACHES
 
 KEY = "dlqadmin:1:planted"
@@ -90,7 +90,7 @@ def test_the_demos_redis_asks_for_a_password_that_no_command_line_shows(tmp_path
     assert (tmp_path / "redis-password").stat().st_mode & 0o777 == 0o600
     password = (tmp_path / "redis-password").read_text()
     env["REDIS_URL"] = env["REDIS_URL"].replace(":16379/", f":{port}/")
-    server = subprocess.Popen([sys.executable, "-m", "demo.redis"], cwd=ROOT, env=env)
+    server = subprocess.Popen([sys.executable, "-m", "dlqadmin.host.redis_server"], cwd=ROOT, env=env)
     try:
         wait_until(lambda: is_answering(HOST, port), "Redis", 20)
         assert password not in Path(f"/proc/{server.pid}/cmdline").read_text()

@@ -21,10 +21,10 @@ from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from demo.environment import ROOT
-from demo.network import HOST, free_ports, is_answering, wait_until
 from dlqadmin.audit import sign_in_limits
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.sign_in_limits import TooManyTries
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 from dlqadmin.settings import CACHES
 from tests.dlqadmin.conftest import PASSWORD, person
 from tests.support.schema_template import template

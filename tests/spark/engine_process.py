@@ -20,7 +20,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from engine.record.record import Headers
 from engine.rest.endpoint_ports import ANSWER_TIMEOUT_S
 from tests.support.permissions import FILES

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "tests" / "support" / "kafka_files"

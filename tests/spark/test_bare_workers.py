@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from demo.broker import LocalBroker
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 from tests.broker.mirror import Cluster
 from tests.chaos.processes import Process, end, process, python_workers
 from tests.chaos.spark_cluster import QUICK_START

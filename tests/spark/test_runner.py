@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pyspark import RDD, SparkContext
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.errors import LeaseLost
 from engine.spark.java import QUICK_START, driver_options
 from engine.spark.runner import SparkRunner

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 from engine.spark.descriptions import MAX_LENGTH, describe
 from engine.spark.runner import SparkRunner
 from engine.worker_messages import Lease, TaskConfig, TaskReport

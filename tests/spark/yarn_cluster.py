@@ -13,7 +13,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from benchmarks.anchors import YARN_MODULES
 from demo.jars import KAFKA_HOME, class_path
-from demo.network import HOST
+from dlqadmin.host.network import HOST
 from tests.chaos.processes import Process, end, executors, process
 from tests.spark.engine_process import descendants
 

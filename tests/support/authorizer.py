@@ -13,7 +13,7 @@ from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionTy
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from demo.broker import LocalBroker
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 from engine.assembly.acls import PrincipalAcl
 from tests.support.broker import OVERRIDES
 from tests.support.stores import PASSWORD as STORE_PASSWORD

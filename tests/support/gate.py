@@ -6,7 +6,7 @@ import contextlib
 import socket
 import threading
 
-from demo.network import HOST, free_ports
+from dlqadmin.host.network import HOST, free_ports
 
 
 class Gate:

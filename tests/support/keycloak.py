@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 from demo.jars import FetchFailed, retrieve, sha256
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 
 VERSION = "26.0.7"
 SHA256 = "25353b74613bcf72db67f8addbd88d832c705a69333091a16573d249d665fe21"  # of the archive

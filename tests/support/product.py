@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from demo.environment import ROOT, demo_environment
-from demo.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 180
 MARK_TIMEOUT_S = 120

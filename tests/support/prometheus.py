@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from demo.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 30
 SCRAPE = """\

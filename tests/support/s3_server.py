@@ -11,7 +11,7 @@ import httpx
 import obstore
 from obstore.store import S3Store
 
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 
 KEYS = {"aws.access.key.id": "key", "aws.secret.access.key": "secret"}
 START_S = 60

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from demo.jars import FetchFailed, retrieve
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 
 VERSION = "2.5.11.Final"
 SHA256 = "f894a17f650ec427de72cfb68edfc30f8020743269293e58372e22f67fd4fd15"  # of the archive

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import msgspec
@@ -37,9 +37,12 @@ JOIN_S = 20.0
 log = logging.getLogger(__name__)
 
 
-def follow(stop: threading.Event, group: str = GROUP, once: bool = False) -> int:
+def follow(
+    stop: threading.Event, group: str = GROUP, once: bool = False, on_reading: Callable[[], object] = lambda: None
+) -> int:
     """Index until told to stop, or once until the ends; return the number of new dead letters.
 
+    `on_reading` is called whenever it has subscribed and Kafka has responded.
     If Kafka or the database is unavailable, it waits and retries. Uncommitted records are then read again. It
     subscribes anew when an administrator has changed the topics.
     """
@@ -49,6 +52,8 @@ def follow(stop: threading.Event, group: str = GROUP, once: bool = False) -> int
             followed = followed_topics()
             with GroupConsumer(group, followed.subscription, sorted(followed.excluded), refresh_ms=2000) as consumer:
                 indexer = Indexer(consumer, group, settings.CLUSTER, followed)
+                topics.cluster()
+                on_reading()
                 indexed += indexer.run(stop, once)
             if not indexer.is_outdated:
                 return indexed

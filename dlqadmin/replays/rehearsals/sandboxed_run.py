@@ -16,6 +16,7 @@ from typing import IO, Any
 import msgspec
 from django.conf import settings
 
+from dlqadmin.host.folders import CODE_DIR
 from dlqadmin.sandbox import trial
 from dlqadmin.sandbox.commands import ConfinedProgram, command
 from dlqadmin.sandbox.permission import FOREIGN_CLASSES, refusal
@@ -112,10 +113,8 @@ def _program(limits: RunLimits) -> ConfinedProgram:
         "RLIMIT_CORE": (0, 0),
         "RLIMIT_CPU": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU at the soft limit, SIGKILL one second later
     }
-    engine = settings.BASE_DIR / "engine"
-    return ConfinedProgram(
-        "engine", ("rehearse",), (engine, *plugin_folders()), (settings.BASE_DIR, *plugin_folders()), bounds
-    )
+    engine = CODE_DIR / "engine"
+    return ConfinedProgram("engine", ("rehearse",), (engine, *plugin_folders()), (CODE_DIR, *plugin_folders()), bounds)
 
 
 def plugin_folders() -> tuple[Path, ...]:
@@ -123,7 +122,7 @@ def plugin_folders() -> tuple[Path, ...]:
 
     Folders that contain the dashboard or its data are left out.
     """
-    own = (settings.BASE_DIR, settings.LOCAL_DIR)
+    own = (CODE_DIR, settings.LOCAL_DIR.resolve())
     named = (Path(entry).resolve() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry)
     return tuple(one for one in named if one.is_dir() and not any(path.is_relative_to(one) for path in own))
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from demo.damage import Event, intact_event, is_accepted
 from demo.feeder import TOPIC
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.conftest import Site, signed_in
 from tests.support.product import Product
 

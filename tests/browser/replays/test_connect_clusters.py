@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from benchmarks.anchors import start_connect
 from benchmarks.programs import BenchmarkProgram
-from demo.network import HOST, wait_until
+from dlqadmin.host.network import HOST, wait_until
 from tests.browser.claims import claim
 from tests.browser.conftest import Site, signed_in
 from tests.browser.replays.test_configuring import apply_button, confirm, option

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from playwright.sync_api import Page, expect
 
 from demo.feeder import TOPIC
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.replays import steps
 from tests.browser.replays.conftest import events_with

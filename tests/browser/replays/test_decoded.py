@@ -17,7 +17,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.schemas.codecs import codec_of
 from engine.schemas.registry import SchemaText
 from tests.browser.claims import claim

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from demo.damage import KIP_298_EXAMPLE_4, Event, batch
 from demo.feeder import TOPIC
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.replays import steps
 from tests.support import table, topics

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.replays import steps
 from tests.support import topics
 from tests.support.product import Product

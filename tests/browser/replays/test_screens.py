@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.replays import steps
 from tests.browser.screens import fits_everywhere

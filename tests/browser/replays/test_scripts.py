@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.conftest import close_live_events
 from tests.support import topics

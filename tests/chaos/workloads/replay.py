@@ -14,7 +14,7 @@ from contextlib import suppress
 from confluent_kafka.admin import AdminClient
 
 from demo.broker import LocalBroker
-from demo.redis import LocalRedis
+from dlqadmin.host.redis_server import LocalRedis
 from tests.broker.replay_world import TOPIC
 from tests.chaos.foreign_reader import fails, ordinal
 from tests.chaos.mischief import Mischief

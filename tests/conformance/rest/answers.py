@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.conformance.rest.requests import JSON, RestRequest, Step, Wait
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from benchmarks.anchors import CONNECT_HOME, CONNECT_MODULES
 from benchmarks.programs import BenchmarkProgram, run_program
 from demo.broker import LocalBroker
 from demo.jars import KAFKA_HOME, class_path
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 from tests.spark.engine_process import Engine
 
 START_TIMEOUT_S = 120

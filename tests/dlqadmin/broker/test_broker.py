@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pytest_django import Settings
 
-from demo.network import wait_until
 from dlqadmin.broker import availability, retention, topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.host.network import wait_until
 from dlqadmin.metrics import collector
 from dlqadmin.metrics.models import TaskSnapshot
 from engine.record.record import RawRecord

@@ -13,9 +13,9 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from demo.network import HOST, free_ports
 from dlqadmin.deadletters.index import decoded_values, word_index
 from dlqadmin.deadletters.models import DeadLetter, DecodedValue, QueuedDecoding
+from dlqadmin.host.network import HOST, free_ports
 from dlqadmin.replays.fixes.record_changes import changer
 from dlqadmin.replays.items.messages import original
 from dlqadmin.schemas.registries import registry_of

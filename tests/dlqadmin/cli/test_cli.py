@@ -15,7 +15,7 @@ from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from dlqadmin.cli import client, commands
-from dlqadmin.cli.__main__ import main
+from dlqadmin.cli.__main__ import run_command
 from dlqadmin.cli.arguments import parser
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.masking.models import MaskingRule
@@ -70,7 +70,7 @@ def command(url: str, token: str) -> Dlq:
     def run(*words: str, types: str | None = None) -> Done:
         out, faults = io.StringIO(), io.StringIO()
         source = io.StringIO() if types is None else Keyboard(types)
-        status = main(words, {"DLQ_URL": url, "DLQ_TOKEN": token}, source, out, faults)
+        status = run_command(words, {"DLQ_URL": url, "DLQ_TOKEN": token}, source, out, faults)
         assert token not in out.getvalue() + faults.getvalue()
         return Done(status, out.getvalue(), faults.getvalue())
 
@@ -267,7 +267,7 @@ def test_an_address_with_a_password_is_refused_and_not_shown(live_server: LiveSe
 @pytest.mark.parametrize("words", [["watch", "S-3"], ["list", "--limit", "0"], ["plan"], ["replay", "R-1"], []])
 def test_words_that_make_no_sense_end_with_two(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(words, {}, io.StringIO(), io.StringIO(), io.StringIO())
+        run_command(words, {}, io.StringIO(), io.StringIO(), io.StringIO())
     assert ended.value.code == 2
 
 

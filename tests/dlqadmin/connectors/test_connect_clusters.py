@@ -380,8 +380,16 @@ def test_without_an_engine_the_other_clusters_are_enough(settings: Settings) -> 
     settings.ENGINE_URL, settings.CONNECT_CLUSTERS = "", {"a": {"url": "http://h/", "urls": ["http://i"]}}
     assert [(one.name, one.urls) for one in connect_clusters.configured()] == [("a", ("http://h", "http://i"))]
     assert list(connect_clusters.problems()) == []
-    settings.CONNECT_CLUSTERS = {}
-    assert len(list(connect_clusters.problems())) == 1
+
+
+@pytest.mark.django_db
+def test_the_dashboard_works_without_any_connect_cluster(settings: Settings, as_viewer: APIClient) -> None:
+    settings.ENGINE_URL, settings.CONNECT_CLUSTERS = "", {}
+    assert list(connect_clusters.problems()) == []
+    assert as_viewer.get(CONNECTORS).json()["clusters"] == []
+    answer = as_viewer.get(f"{CONNECTORS}/any/config")
+    assert answer.status_code == 404
+    assert "No Connect cluster is configured" in answer.json()["detail"]
 
 
 def test_only_connectors_of_other_clusters_are_named_with_their_cluster() -> None:

@@ -13,8 +13,8 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from environ import Env
 
-from demo.network import wait_until
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Fingerprint
+from dlqadmin.host.network import wait_until
 from tests.dlqadmin.deadletters.conftest import Beside
 
 pytestmark = pytest.mark.sql

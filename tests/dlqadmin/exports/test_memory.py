@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]

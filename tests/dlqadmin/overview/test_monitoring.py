@@ -17,7 +17,7 @@ from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 from rest_framework.test import APIClient
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from dlqadmin.overview.processes import BEAT, note
 from engine.rest.prometheus import ERRORS, GAUGES, HELP, families
 from tests.dlqadmin.conftest import person, token_of

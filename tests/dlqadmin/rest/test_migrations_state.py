@@ -35,7 +35,7 @@ def test_the_web_process_is_not_ready_while_a_migration_is_missing(anonymous: AP
     answer = anonymous.get("/api/v1/ready")
     assert answer.status_code == 503
     assert answer.json()["detail"] == (
-        "The database lacks the migrations masking.0001_initial: run `manage.py migrate` with this version."
+        "The database lacks the migrations masking.0001_initial: run `dlqadmin manage migrate` with this version."
     )
 
 
@@ -68,4 +68,4 @@ def test_a_process_ends_with_one_sentence_on_a_database_without_migrations(
     assert done.returncode == 1
     *_, last = (done.stdout + done.stderr).strip().splitlines()
     assert "The database lacks the migrations " in last  # beat puts a time before it
-    assert last.endswith(" more: run `manage.py migrate` with this version.")
+    assert last.endswith(" more: run `dlqadmin manage migrate` with this version.")

@@ -15,8 +15,8 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from demo.network import HOST, free_ports
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.host.network import HOST, free_ports
 from dlqadmin.schemas import registries
 from dlqadmin.schemas.models import ConfiguredRegistry
 from tests.dlqadmin.conftest import person, signed_in

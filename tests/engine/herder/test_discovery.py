@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from engine.errors import RetriableError
 from engine.herder.discovery import Discovery
 from engine.reporting.checkpoints import CheckpointMetrics

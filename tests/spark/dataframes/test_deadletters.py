@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from demo.network import free_ports
+from dlqadmin.host.network import free_ports
 from engine.dataframes import DeadLetters
 from engine.record.record import RawRecord
 from tests.engine.dataframes.deadletter_rows import ODD, indexed, recorded

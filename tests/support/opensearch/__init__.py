@@ -10,7 +10,7 @@ import httpx
 
 from benchmarks.anchors import SEARCH_MODULES
 from demo.jars import class_path
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 
 HERE = Path(__file__).parent
 HOME = Path(__file__).resolve().parents[3] / ".local" / "opensearch"

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from dlqadmin.deadletters.index.consumer import GROUP, follow
+from dlqadmin.host.readiness import INDEXER_READS
 from dlqadmin.rest.migrations_state import require_migrations
 
 # One thread parses while another one writes. With the default interval of 5 ms, a thread that returns from
@@ -34,5 +35,5 @@ class Command(BaseCommand):
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: stop.set())
         sys.setswitchinterval(SWITCH_S)
-        indexed = follow(stop, options["group"], options["once"])
+        indexed = follow(stop, options["group"], options["once"], lambda: self.stdout.write(INDEXER_READS))
         self.stdout.write(f"indexed {indexed} dead letters")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from os import killpg
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -23,64 +23,84 @@ class _Process(NamedTuple):
 
 
 class Supervisor:
-    """The processes of some shell commands by name. Each has its own process group, so a Ctrl-C reaches only us.
+    """The processes of some commands by name. Each has its own process group, so a Ctrl-C reaches only us.
 
     Servers are the processes that the others need.
     """
 
     def __init__(
-        self, commands: Mapping[str, str], env: Mapping[str, str], logs: Path, servers: Collection[str] = ()
+        self,
+        commands: Mapping[str, Sequence[str]],
+        env: Mapping[str, str],
+        logs: Path,
+        servers: Collection[str] = (),
+        folder: Path | None = None,
     ) -> None:
+        """Run the commands in `folder`; by default in the working directory."""
         self._commands = commands
         self._env = env
         self._logs = logs
         self._servers = servers
-        self._processes: list[_Process] = []
+        self._folder = folder
+        self._processes: dict[str, _Process] = {}
 
     def log(self, name: str) -> Path:
         """Return the log file of a process. It holds the output of this run only."""
         return self._logs / f"{name}.log"
 
     def start(self) -> None:
-        """Start all processes."""
-        self._logs.mkdir(parents=True, exist_ok=True)
-        for name, command in self._commands.items():
-            log = self.log(name).open("wb", buffering=0)
-            popen = subprocess.Popen(
-                ["sh", "-c", command],
-                bufsize=0,
-                env=self._env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            writer = threading.Thread(target=_copy, args=(popen.stdout, log), daemon=True)
-            writer.start()
-            self._processes.append(_Process(name, popen, writer))
+        """Start all processes that have not been started yet."""
+        for name in self._commands:
+            if name not in self._processes:
+                self.start_one(name)
 
-    def ended(self) -> tuple[str, int] | None:
-        """Return the name and the exit code of a process that has ended, or None."""
-        codes = ((process.name, process.popen.poll()) for process in self._processes)
-        return next(((name, code) for name, code in codes if code is not None), None)
+    def start_one(self, name: str) -> None:
+        """Start a process, or start it again. Then what is left of it is killed, and its log continues."""
+        self._logs.mkdir(parents=True, exist_ok=True)
+        if name in self._processes:
+            _signal([self._processes[name]], signal.SIGKILL)
+        log = self.log(name).open("ab" if name in self._processes else "wb", buffering=0)
+        popen = subprocess.Popen(
+            self._commands[name],
+            bufsize=0,
+            env=self._env,
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        writer = threading.Thread(target=_copy, args=(popen.stdout, log), daemon=True)
+        writer.start()
+        self._processes[name] = _Process(name, popen, writer)
+
+    def ended(self) -> dict[str, int]:
+        """Return the exit codes of the processes that have ended, by name."""
+        codes = {name: process.popen.poll() for name, process in self._processes.items()}
+        return {name: code for name, code in codes.items() if code is not None}
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Stop all processes and their descendants; kill those that are left after the timeout.
 
         Servers stop last, so that the others can finish their work with them.
         """
-        servers = [process for process in self._processes if process.name in self._servers]
-        for group in ([process for process in self._processes if process not in servers], servers):
+        servers = [process for name, process in self._processes.items() if name in self._servers]
+        for group in ([process for process in self._processes.values() if process not in servers], servers):
             _signal(group, signal.SIGTERM)
             if not _have_ended(group, timeout_s):
                 _signal(group, signal.SIGKILL)
                 _have_ended(group, STOP_TIMEOUT_S)
 
 
+def shell_commands(lines: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    """Return the commands that run these lines in a shell."""
+    return {name: ("sh", "-c", line) for name, line in lines.items()}
+
+
 def _signal(processes: Iterable[_Process], number: signal.Signals) -> None:
     for process in processes:
         with suppress(ProcessLookupError):  # the whole process group has ended
-            os.killpg(process.popen.pid, number)
+            killpg(process.popen.pid, number)
 
 
 def _have_ended(processes: Iterable[_Process], timeout_s: float) -> bool:

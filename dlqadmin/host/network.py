@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -35,6 +36,14 @@ def is_answering(host: str, port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((host, port)) == 0
+
+
+def port_of(address: str) -> int:
+    """Return the port of `host:port` or of a URL. Raises ValueError if there is none."""
+    match = re.search(r":(\d+)(?:/|$)", address)
+    if match is None:
+        raise ValueError(f"{address!r} has no port; write host:port")
+    return int(match[1])
 
 
 def wait_until(ready: Callable[[], bool], what: str, timeout_s: float, every_s: float = 0.1) -> None:

