@@ -7,6 +7,7 @@ fail are dead-lettered to a topic that the dashboard watches. Everything that a 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -94,6 +95,7 @@ def balance(metrics: Mapping[str, int]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Run until Ctrl-C. With `--once`, end when all records that are there now are processed."""
     env = demo_environment()
+    os.environ["PYSPARK_PYTHON"] = env["PYSPARK_PYTHON"]  # else Spark's workers are the first python3 of the PATH
     folder = Path(env["LOCAL_DIR"], "spark")
     spark = session(folder)
     try:
