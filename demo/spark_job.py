@@ -101,9 +101,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         query = guarded(spark, env["KAFKA_BOOTSTRAP_SERVERS"], folder)
         print(f"  {NAME} is running: the table is {folder / 'table'}, the dead letters are in {LETTERS}", flush=True)
-        query.processAllAvailable()
-        print(balance(query.batches.figures), flush=True)
         try:
+            query.processAllAvailable()
+            print(balance(query.batches.figures), flush=True)
             if "--once" not in arguments:
                 query.awaitTermination()
         finally:
