@@ -7,6 +7,7 @@ fail are dead-lettered to a topic that the dashboard watches. Everything that a 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -94,14 +95,15 @@ def balance(metrics: Mapping[str, int]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Run until Ctrl-C. With `--once`, end when all records that are there now are processed."""
     env = demo_environment()
+    os.environ["PYSPARK_PYTHON"] = env["PYSPARK_PYTHON"]  # else Spark's workers are the first python3 of the PATH
     folder = Path(env["LOCAL_DIR"], "spark")
     spark = session(folder)
     try:
         query = guarded(spark, env["KAFKA_BOOTSTRAP_SERVERS"], folder)
         print(f"  {NAME} is running: the table is {folder / 'table'}, the dead letters are in {LETTERS}", flush=True)
-        query.processAllAvailable()
-        print(balance(query.batches.figures), flush=True)
         try:
+            query.processAllAvailable()
+            print(balance(query.batches.figures), flush=True)
             if "--once" not in arguments:
                 query.awaitTermination()
         finally:

@@ -114,7 +114,10 @@ class ConfigError(EngineError):
         self.problems = problems
 
     def __str__(self) -> str:
-        return "; ".join(f"{option}={value!r}: {message}" for option, value, message in self.problems)
+        return "; ".join(
+            f"{option}: {message}" if value is None else f"{option}={value!r}: {message}"
+            for option, value, message in self.problems
+        )
 
 
 class DataError(EngineError):

@@ -80,7 +80,7 @@ class ResultColumns:
         if unknown := sorted(map(str, found.keys() - self._none.keys())):
             raise DataError(f"the result has the field {unknown[0]}, which is not in the schema")
         whole = self._none | found
-        for field in self.fields:
+        for field, own in zip(self.fields, self.schema.fields, strict=True):
             value = whole[field.name]
             if value is None and not field.nullable:
                 raise DataError(f"column {field.name}: the result has no value, and the schema says NOT NULL")
@@ -89,9 +89,8 @@ class ResultColumns:
             except UnknownFieldError as error:
                 raise DataError(f"the result has the field {error}, which is not in the schema") from None
             except UNFIT as error:
-                raise DataError(
-                    Message(f"column {field.name} {field.type}: {VALUE} does not fit the schema", repr(value))
-                ) from error
+                text = f"column {field.name} {own.dataType.simpleString()}: {VALUE} does not fit the schema"
+                raise DataError(Message(text, repr(value))) from error
         return whole
 
     def cast(self, batch: Any, count: int) -> pa.StructArray:

@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -52,7 +52,7 @@ class GuardedQuery:
         try:
             return self.query.awaitTermination() if timeout is None else self.query.awaitTermination(timeout)
         except PySparkException as error:
-            raise self._own(error) from error
+            self._raise(error)
         finally:
             self._close_if_ended()
 
@@ -61,7 +61,7 @@ class GuardedQuery:
         try:
             self.query.processAllAvailable()
         except PySparkException as error:
-            raise self._own(error) from error
+            self._raise(error)
         finally:
             self._close_if_ended()
 
@@ -77,6 +77,13 @@ class GuardedQuery:
             self.query.stop()
         finally:
             self._close_if_ended()
+
+    def _raise(self, error: PySparkException) -> NoReturn:
+        """Raise our error alone: Spark's adds its plan and two stacks of the JVM to the same sentence."""
+        own = self._own(error)
+        if own is error:
+            raise error
+        raise own from None
 
     def _own(self, error: Exception) -> Exception:
         failure = self.batches.failure
@@ -106,13 +113,16 @@ def start_stream(
     def process(batch: DataFrame, number: int) -> None:
         batches.process(batch, number, str(context.getLocalProperty("sql.streaming.queryId")))
 
-    writer = rows.writeStream.queryName(batches.settings.name).option("checkpointLocation", checkpoint)
-    if trigger:
-        writer = writer.trigger(**trigger)
+    query: StreamingQuery | None = None
     try:
+        writer = rows.writeStream.queryName(batches.settings.name).option("checkpointLocation", checkpoint)
+        if trigger:
+            writer = writer.trigger(**trigger)
         query = writer.foreachBatch(process).start()
         batches.begin(str(query.id))  # before the first report
     except BaseException:
+        if query is not None:
+            query.stop()
         if topic is not None:
             topic.close()
         raise

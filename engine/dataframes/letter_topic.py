@@ -60,7 +60,8 @@ class LetterTopic:
         self._settings = transactional_settings(
             self._transactional_id, WRITING, *producing(worker, errors.dlq_producer)
         )
-        self._admin = KafkaAdmin(admin_settings(base(worker), worker.admin))
+        # The error says that the brokers do not respond. The client would say so on the console twenty times a second.
+        self._admin = KafkaAdmin({"log_level": "2", **admin_settings(base(worker), worker.admin)})
         self._client: KafkaTransactional | None = None
         self._has_outcome_topic = False
         self._query = ""
@@ -72,11 +73,14 @@ class LetterTopic:
         Raises RetriableError if the brokers do not respond.
         """
         errors, servers = self._options.errors, self._options.worker.bootstrap_servers
+        reason = ""
         try:
             self._admin.create_topic(self.topic, errors.dlq_partitions, errors.dlq_replication_factor)
         except RetriableError as error:
-            text = f"dead letter topic {self.topic}: the brokers at {servers} do not respond: {error}"
-            raise RetriableError(text) from error
+            reason = str(error)
+        if reason:  # not in the handler: the first traceback refers to the client, and a shell keeps the last error
+            text = f"dead letter topic {self.topic}: the brokers at {servers} do not respond: {reason}"
+            raise RetriableError(text)
         topic_bytes = self._admin.max_message_bytes(self.topic) or DEFAULT_MAX_MESSAGE_BYTES
         self._settings.setdefault("message.max.bytes", str(topic_bytes))
         self._connect()
@@ -141,6 +145,7 @@ class LetterTopic:
 
     def close(self) -> None:
         self._drop()
+        self._admin.close()
 
     def _is_stored(self, memory: QueryMemory) -> bool:
         """Take the id over again. Raises GenerationFenced if another query has stored its memory meanwhile."""

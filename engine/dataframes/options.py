@@ -24,7 +24,8 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,200}")
 _OF_ERRORS = tuple(option for table in (errors_policy.OPTIONS, exception_handlers.OPTIONS) for option in table)
 # The worker's options that have a meaning without a worker: the connection, and the topics that the dashboard reads.
 STATUS_TOPIC = "status.storage.topic"
-_OF_WORKER = ("bootstrap.servers", "security.protocol", STATUS_TOPIC, "outcome.storage.topic")
+SERVERS = "bootstrap.servers"
+_OF_WORKER = (SERVERS, "security.protocol", STATUS_TOPIC, "outcome.storage.topic")
 _FAMILIES = ("sasl.", "ssl.", "producer.", "admin.", "consumer.")
 _STEPS = ("converter", "transforms", "predicates")  # words in the names of options of converters and transforms
 
@@ -76,6 +77,10 @@ def parse_options(name: str, topic: str | None, options: Mapping[str, object]) -
         problems += client_problems(family, client)
     connector, more = read_connector(connector_properties(name, of_errors), worker, ())
     problems += [*more, *handler_problems(connector, ConnectorKind.SINK)[0]]
+    # A worker has a default. The clients of a query would try this machine, and fail much later.
+    needs_brokers = connector.errors.dlq_enable or STATUS_TOPIC in given
+    if needs_brokers and SERVERS not in given and not problems:
+        problems.append((SERVERS, None, "is required: the brokers of the dead letters, as host:port"))
     if problems:
         raise ConfigError(tuple(problems))
     return QueueOptions(name, connector, worker, reports_status=STATUS_TOPIC in given)

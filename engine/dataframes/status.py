@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from engine.config.masking import mask
@@ -186,6 +186,17 @@ def _offsets(text: Any) -> Any:
 def _trace(failure: BaseException | None) -> str | None:
     if failure is None:
         return None
+    if isinstance(failure, PythonException):
+        return _worker_sentence(str(failure))
     if isinstance(failure, PySparkException):  # its first line, because the rest is a stack of Java
         return str(failure).strip().splitlines()[0]
     return str(failure) if isinstance(failure, EngineError) else describe(failure, foreign=False).text
+
+
+def _worker_sentence(text: str) -> str:
+    """Return the class of a Python worker's exception. Only a module's name is added: a message may hold values."""
+    _, _, trace = text.rpartition("Traceback (most recent call last):")
+    raised = next((line for line in trace.splitlines() if line[:1].strip()), "an exception")
+    class_name, _, _message = raised.partition(": ")
+    shown = raised if class_name == ModuleNotFoundError.__name__ else class_name
+    return f"A Python worker of Spark failed: {shown}. The driver's log has the traceback."

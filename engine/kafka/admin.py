@@ -37,6 +37,10 @@ class KafkaAdmin:
         self._timeout_s = timeout_s  # for metadata and configuration requests
         self._settings = dict(settings)
 
+    def close(self) -> None:
+        """Release the client. Else its threads go on connecting as long as anything refers to this object."""
+        del self._client
+
     def partitions(self, topic: str) -> int | None:
         metadata = self._metadata().topics.get(topic)
         if metadata is None or metadata.error is not None:

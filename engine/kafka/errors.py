@@ -190,12 +190,13 @@ def translated(classify: Callable[[KafkaError], Kind] = error_class, needs: Need
     try:
         yield
     except (KafkaException, SystemError) as error:
-        cause = _cause(error)
-        if cause is None:
+        # Not the exception itself: it refers to this frame, and such a cycle would keep a client that nobody uses.
+        reason = _reason(error)
+        if reason is None:
             raise
-        if cause.args and isinstance(cause.args[0], KafkaError):
-            raise translate(cause.args[0], classify, needs) from error
-        raise FatalError(str(cause)) from error
+        if isinstance(reason, KafkaError):
+            raise translate(reason, classify, needs) from error
+        raise FatalError(reason) from error
     except TimeoutError as error:
         raise RetriableError("the brokers did not respond in time") from error
 
@@ -205,7 +206,12 @@ def translated_transactional(needs: NeededRights = NO_RIGHTS) -> AbstractContext
     return translated(transactional_class, needs)
 
 
-def _cause(error: KafkaException | SystemError) -> KafkaException | None:
-    """Return the client's own exception. The client wraps one from a delivery report callback in a SystemError."""
+def _reason(error: KafkaException | SystemError) -> KafkaError | str | None:
+    """Return the client's error or its text; None for an exception of another origin.
+
+    The client wraps an exception from a delivery report callback in a SystemError.
+    """
     cause = error.__cause__ if isinstance(error, SystemError) else error
-    return cause if isinstance(cause, KafkaException) else None
+    if not isinstance(cause, KafkaException):
+        return None
+    return cause.args[0] if cause.args and isinstance(cause.args[0], KafkaError) else str(cause)

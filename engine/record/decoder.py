@@ -129,7 +129,8 @@ class _ContextReader:
             self.problems.append(f"{where}type {name[:40]!r} is unknown")
         config = self.get(row, "config", dict, {}, where)
         texts = {key: self.option(value, f"{where}config.{key}") for key, value in config.items()}
-        return Stage(kind or StageType.UNKNOWN, self.get(row, "class", str, "", where), texts)
+        class_name, own = self.get(row, "class", str, "", where), self.get(row, "name", str, "", where)
+        return Stage(kind or StageType.UNKNOWN, class_name, texts, own)
 
     def option(self, value: Any, where: str) -> str:
         try:

@@ -123,8 +123,10 @@ def body_of(context: ErrorContext, stages: Any, *, include_messages: bool) -> Er
 
 
 def stage_row(stage: Stage, *, include_configs: bool) -> dict[str, Any]:
-    """Return a stage, with its configuration if configs are included."""
+    """Return a stage, with its name if it has one, and with its configuration if configs are included."""
     body: dict[str, Any] = {"type": stage.type.value, "class": stage.class_name}
+    if stage.name:
+        body["name"] = stage.name
     if include_configs:
         body["config"] = stage.config
     return body

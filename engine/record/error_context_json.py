@@ -115,7 +115,8 @@ def _cut_to_pointer(
     if len(body.stages) > most_stages and 0 <= context.index < len(body.stages):
         body.stages, body.index = [body.stages[context.index]], 0
     for stage in body.stages:
-        stage["class"] = shorten(stage["class"])
+        for name in stage.keys() & {"class", "name"}:
+            stage[name] = shorten(stage[name])
 
 
 def _shorter(text: str) -> str:

@@ -27,7 +27,7 @@ class StageType(StrEnum):
 class Stage(msgspec.Struct, frozen=True):
     """A stage: its type, its class (the name as configured) and its options.
 
-    `name` is the node of a stream's processor, and empty elsewhere.
+    `name` is the node of a stream's processor, or what a guarded query calls its stage. It is empty elsewhere.
     """
 
     type: StageType

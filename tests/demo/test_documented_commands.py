@@ -32,6 +32,7 @@ from starlette.routing import BaseRoute, Match
 from benchmarks.__main__ import BENCHMARKS
 from demo import table
 from demo.environment import FILES, ROOT
+from demo.jars import SPARK_KAFKA_MODULES
 from dlqadmin.cli import arguments as dlq
 from dlqadmin.host.env_files import parse
 from engine.__main__ import argument_parser
@@ -125,6 +126,10 @@ def check_python(arguments: Sequence[str], folder: Path) -> None:
             assert f"It prints `{printed}`" in (ROOT / "docs" / "tutorial.md").read_text()
         case _:
             pytest.fail(f"no rule for python {shlex.join(arguments)}")
+
+
+def check_pyspark(arguments: Sequence[str], _folder: Path) -> None:
+    assert list(arguments) == ["--packages", SPARK_KAFKA_MODULES[0]]
 
 
 def check_module(module: str, arguments: Sequence[str], *, relaxed: bool = False) -> None:
@@ -284,6 +289,7 @@ RULES: Mapping[str, Rule] = {
     "make": check_make,
     "python": check_python,
     "pytest": check_pytest,
+    "pyspark": check_pyspark,
     "curl": check_curl,
     "jq": check_jq,
     "kubectl": check_kubectl,

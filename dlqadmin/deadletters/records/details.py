@@ -161,6 +161,7 @@ def _stages(facts: DeadLetterFacts) -> list[StageDocument]:
         StageDocument(
             index=index,
             type=str(stage.type),
+            name=stage.name,
             class_name=stage.class_name,
             config=mask(stage.config, plain=plain_options(stage.class_name)),
             state="passed" if index < failed else "failed" if index == failed else "not_reached",

@@ -15,10 +15,11 @@ from dlqadmin.rest.documents import Document, Time
 
 
 class StageDocument(Document):
-    """A stage of the pipeline, with secrets masked."""
+    """A stage of the pipeline, with secrets masked. `name` is empty if the writer gives the stage none."""
 
     index: int
     type: str
+    name: str
     config: dict[str, str]
     state: Literal["passed", "failed", "not_reached"]
     class_name: str = msgspec.field(name="class")

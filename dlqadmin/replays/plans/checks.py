@@ -176,7 +176,7 @@ def _also_read(facts: Facts) -> Iterator[CheckDocument]:
         if not count:
             continue
         for name in facts.others_of(target):
-            text = f"{name} will read {counted(count, 'record')} again. Outcomes in it are not watched."
+            text = f"{name} will read {counted(count, 'record')} again. Its outcomes are watched too."
             yield check(WARN, "Another connector reads this topic", text)
         for group in facts.foreign(target):
             yield _foreign(facts, target, group, count)

@@ -109,11 +109,12 @@ class Facts(msgspec.Struct, frozen=True):
         return [reader.name for reader in target.readers if reader.name not in names]
 
     def is_watched(self, target: TargetTopic, group: TargetGroup) -> bool:
-        """Return whether the group's outcome counts in this topic.
+        """Return whether outcomes in the group are watched.
 
-        Without a connector and without named groups, every group that has committed offsets counts.
+        They are in all connectors that read the topic, and in named groups. Without either, they are in every group
+        that has committed offsets.
         """
-        if group.name in self.options.watch or group.name in {one.group for one in self.watched_of(target)}:
+        if group.name in self.options.watch or group.name in {one.group for one in target.readers}:
             return True
         return not self.options.watch and not target.readers and group.lag is not None
 

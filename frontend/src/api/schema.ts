@@ -4042,10 +4042,11 @@ export type components = {
             failed: number;
             dropped: number;
         };
-        /** @description A stage of the pipeline, with secrets masked. */
+        /** @description A stage of the pipeline, with secrets masked. `name` is empty if the writer gives the stage none. */
         StageDocument: {
             index: number;
             type: string;
+            name: string;
             config: {
                 [key: string]: string;
             };

@@ -68,6 +68,14 @@ def test_our_context_round_trips() -> None:
     assert decode(encoded()).context == CONTEXT
 
 
+def test_the_name_of_a_stage_round_trips_and_a_stage_without_one_has_no_field() -> None:
+    named = Stage(StageType.PROCESSOR, "__main__.<lambda>", {}, "parse")
+    context = msgspec.structs.replace(CONTEXT, stages=(named, STAGES[1]))
+    body = orjson.loads(encoded(context))
+    assert [stage.get("name") for stage in body["stages"]] == ["parse", None]
+    assert decode(encoded(context)).context == context
+
+
 def test_a_record_that_still_is_the_original_is_written_once() -> None:
     headers = tuple((name, BYTES, value) for name, value in RAW.headers)
     record = Record("t", 1, 3, RAW.key, RAW.value, BYTES, BYTES, headers, 2, raw=RAW)
@@ -173,7 +181,7 @@ def test_no_context_stays_above_16_kb_when_it_must_not(size: int, stages: int, c
     text = character * size
     context = msgspec.structs.replace(
         CONTEXT, exception=text, message=text, root_message=text, handler=text,
-        stages=(Stage(StageType.TASK_PUT, text[:5000], {"a": text[:5000]}),) * stages, index=0,
+        stages=(Stage(StageType.TASK_PUT, text[:5000], {"a": text[:5000]}, text[:5000]),) * stages, index=0,
     )  # fmt: skip
     assert len(encoded(context, max_bytes=16_384)) <= 16_384
 

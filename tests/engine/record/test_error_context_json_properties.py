@@ -146,7 +146,7 @@ def large_contexts(draw: st.DrawFn) -> ErrorContext:
     )  # fmt: skip
     long = draw(LONG)
     converted = Record(long, 0, 0, long, [long], headers=((long, STRING, long),), source_partition={long: long})
-    stages = (Stage(StageType.TASK_PUT, long, {"a": long}),) * draw(st.integers(1, 40))
+    stages = (Stage(StageType.TASK_PUT, long, {"a": long}, long),) * draw(st.integers(1, 40))
     return msgspec.structs.replace(
         context_of(raw, draw(st.sampled_from([None, unconverted, converted]))),
         exception=long, message=draw(LONG), root_message=draw(LONG), handler=draw(LONG), exception_class=draw(LONG),

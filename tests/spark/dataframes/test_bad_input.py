@@ -37,9 +37,14 @@ def unpicklable() -> Callable[[Any], dict[str, Any]]:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (options(errors__tolerence__limit=5), "unknown option; did you mean errors.tolerance.limit?"),
+        (
+            options(errors__tolerence__limit=5),
+            "errors.tolerence.limit: unknown option; did you mean errors.tolerance.limit?",
+        ),
         (options(bootstrap__server="a"), "unknown option; did you mean bootstrap.servers?"),
         (options(errors__tolerance__limit="many"), "must be a whole number"),
+        ({"errors.tolerance": "all"}, "bootstrap.servers: is required: the brokers of the dead letters, as host:port"),
+        ({"bootstrap.server": "a:1"}, "bootstrap.server: unknown option; did you mean bootstrap.servers?"),
         (options(slots=4), "is an option of the engine's workers, and has no meaning for a query"),
         (options(processing__exception__handler="NoSuchHandler"), "NoSuchHandler"),
         (options(errors__deadletterqueue__producer__bootstrap__servers="b:1"), "are those of the dead letters"),
@@ -96,8 +101,18 @@ def test_a_wrong_call_is_refused_with_what_to_do(
 def test_brokers_that_are_away_are_named_in_one_sentence(spark: SparkSession) -> None:
     dlq = DeadLetterQueue(spark, topic="t.dlq", options=options())
     frame = spark.createDataFrame([(b"{}",)], "value binary")
-    with pytest.raises(EngineError, match=r"dead letter topic t\.dlq: the brokers at 127\.0\.0\.1:1 do not respond"):
+    before = client_threads()
+    sentence = r"dead letter topic t\.dlq: the brokers at 127\.0\.0\.1:1 do not respond"
+    with pytest.raises(EngineError, match=sentence) as refused:
         dlq.guard(frame, str, "x int").then(ignore).run()
+    # An interactive shell keeps the last traceback. A client in it would log each of its attempts to connect.
+    assert refused.tb is not None
+    assert client_threads() == before
+
+
+def client_threads() -> int:
+    """Return the number of threads of Kafka's clients in this process."""
+    return sum(path.read_text().startswith("rdk:") for path in Path("/proc/self/task").glob("*/comm"))
 
 
 def test_a_record_of_50_mb_gets_a_letter_that_points_to_it(

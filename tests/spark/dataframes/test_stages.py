@@ -82,6 +82,7 @@ def test_a_result_that_does_not_fit_the_schema_is_an_error_of_its_record(batch: 
     assert batch.rows == [{"place": "a", "mag": 1.0}]
     wrong, null = batch.letters()
     assert wrong["message"] == "column place string: 5 does not fit the schema"
+    assert wrong["stages"][wrong["index"]]["name"] == "parse"
     assert null["message"] == "column mag: the result has no value, and the schema says NOT NULL"
     assert {offset_of(wrong), offset_of(null)} == {1, 2}
     assert done.figures["records-dead-lettered"] == 2
@@ -287,7 +288,7 @@ def test_a_fraction_does_not_fit_an_integer(batch: Batch) -> None:
     job = batch.queue().guard(batch.records(b"2.0", b"1.5"), lambda one: {"n": float(one.value)}, "n long")
     job.then(batch.save).run()
     assert batch.rows == [{"n": 2}]
-    assert batch.letters()[0]["message"] == "column n int64: 1.5 does not fit the schema"
+    assert batch.letters()[0]["message"] == "column n bigint: 1.5 does not fit the schema"
 
 
 def test_decimals_survive_exactly(batch: Batch) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import orjson
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udf
 
 from engine.dataframes import DeadLetterQueue
 from engine.errors import ConfigError, GenerationFenced, LimitExceeded
@@ -221,3 +223,19 @@ def test_a_query_that_sparks_own_handle_stops_is_not_reported_as_finished(world:
     assert stopped is not None
     assert finished is not None
     assert (stopped.state, finished.state) == (QueryState.STOPPED, QueryState.FINISHED)
+
+
+def test_a_failed_python_worker_is_reported_by_its_class_without_values(world: World) -> None:
+    world.topics.write(world.topic, orders(2, set()), partitions=2)
+    statuses = f"{world.topic}.status"
+    card = udf(lambda _: int("4111 1111"))
+
+    def save(batch: DataFrame, _number: int) -> None:
+        batch.select(card("id")).collect()
+
+    job = world.queue(status__storage__topic=statuses).guard(world.stream(), parse_order, SCHEMA).then(save)
+    with pytest.raises(PySparkException):
+        job.start(world.checkpoint, availableNow=True).awaitTermination()
+    failed = decode(orjson.dumps(world.topics.read(statuses)[-1]))
+    assert failed is not None
+    assert failed.trace == "A Python worker of Spark failed: ValueError. The driver's log has the traceback."

@@ -40,8 +40,10 @@ function result(id: number, put: Partial<RehearsedStage>, rest: Partial<Rehearse
 let host: HTMLElement;
 let root: Root;
 let results: Rehearsed[];
+let queries: QueryClient;
 
 beforeEach(() => {
+  queries = new QueryClient();
   host = document.body.appendChild(document.createElement("div"));
   root = createRoot(host);
   vi.stubGlobal("fetch", (_: string, init?: RequestInit) => {
@@ -55,13 +57,13 @@ afterEach(async () => {
   host.remove();
 });
 
-async function show(): Promise<void> {
+async function show(version = 1): Promise<void> {
   await act(() =>
     root.render(
       <MantineProvider>
-        <QueryClientProvider client={new QueryClient()}>
+        <QueryClientProvider client={queries}>
           <MemoryRouter>
-            <Rehearsal asked={{ bulk: 1 }} />
+            <Rehearsal asked={{ bulk: 1 }} version={version} />
           </MemoryRouter>
         </QueryClientProvider>
       </MantineProvider>,
@@ -125,4 +127,14 @@ it("without a put nothing is said about a rollback", async () => {
   await rehearse(result(1, error, { verdict: "still_fails" }));
   expect(sink()).toEqual([]);
   expect(host.textContent).not.toContain("rolled back");
+});
+
+it.each([
+  ["fixed_here", true],
+  ["not_rehearsable", false],
+] as const)("after an edit, a record that is %s is rehearsed again: %s", async (verdict, isAskedFor) => {
+  await rehearse(result(1, {}, { verdict }));
+  expect(host.textContent).not.toContain("Rehearse again.");
+  await show(2);
+  expect(host.textContent?.includes("The record was edited after this rehearsal. Rehearse again.")).toBe(isAskedFor);
 });

@@ -75,7 +75,7 @@ export function Rehearsal({ asked, before, version = null, barred, onDone, child
     >
       {children}
       {trouble && <Strip tone="failed">It was not rehearsed: {trouble}</Strip>}
-      {data && of && of.version !== version && (
+      {data && of && of.version !== version && data.results.some(isRehearsable) && (
         <Strip tone="warn">The record was edited after this rehearsal. Rehearse again.</Strip>
       )}
       {data?.trouble && <Notice title="It was not rehearsed">{data.trouble}</Notice>}
@@ -91,6 +91,11 @@ export function Rehearsal({ asked, before, version = null, barred, onDone, child
       )}
     </Panel>
   );
+}
+
+/** Whether another rehearsal may say something else after an edit. */
+function isRehearsable({ verdict }: Rehearsed): boolean {
+  return verdict !== "not_rehearsable";
 }
 
 function Results({ results }: { results: Rehearsed[] }) {

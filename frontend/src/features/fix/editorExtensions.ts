@@ -96,7 +96,7 @@ export const editorTheme: Extension = [
     "&.cm-focused": { outline: "none" },
     ".cm-scroller": { fontFamily: "inherit", lineHeight: "inherit" },
     ".cm-content": { padding: "10px 0", caretColor: "var(--text)", minHeight: "74px" },
-    ".cm-line": { padding: "0 12px 0 56px", wordBreak: "normal", overflowWrap: "anywhere" },
+    ".cm-line": { padding: "0 12px 0 56px", wordBreak: "break-all" },
     ".cm-line-start i": {
       display: "inline-block",
       width: "44px",

@@ -70,7 +70,7 @@ function PipelineStage({ stage, letter }: { stage: StageView; letter: DeadLetter
   return (
     <div
       className={join(styles.stage, stage.state !== "passed" && styles[stage.state])}
-      title={configOf(stage)}
+      title={detailsOf(stage)}
       data-state={stage.state}
     >
       <div className="row" style={{ gap: 3 }}>
@@ -82,7 +82,7 @@ function PipelineStage({ stage, letter }: { stage: StageView; letter: DeadLetter
         {stage.state === "failed" && <Glyph tone="failed">✕</Glyph>}
         {stage.state === "not_reached" && <span className={styles.blank} />}
       </div>
-      <div className="b cut">{stage.class ? shortClass(stage.class) : stage.type}</div>
+      <div className="b cut">{stage.name || (stage.class ? shortClass(stage.class) : stage.type)}</div>
       <div className={join("s t3 cut", styles.note)}>{stageNote(stage, letter)}</div>
     </div>
   );
@@ -101,7 +101,8 @@ function retriesOf(letter: DeadLetter): string {
   return letter.attempt && letter.elapsed_ms ? `${retries}, ${span(letter.elapsed_ms)}` : `failed, ${retries}`;
 }
 
-function configOf(stage: StageView): string | undefined {
-  const entries = Object.entries(stage.config ?? {});
-  return entries.length === 0 ? undefined : entries.map(([name, value]) => `${name}=${String(value)}`).join("\n");
+/** The class of a stage that shows its name, and the options of the stage. */
+function detailsOf(stage: StageView): string | undefined {
+  const options = Object.entries(stage.config).map(([name, value]) => `${name}=${value}`);
+  return [stage.name && stage.class, ...options].filter(Boolean).join("\n") || undefined;
 }

@@ -16,7 +16,7 @@ const LETTER = {
   origin_partition: null,
   origin_offset: null,
   attempt: null,
-  stages: [{ index: 0, type: "TASK_POLL", class: "SqlSource", state: "failed", config: {} }],
+  stages: [{ index: 0, type: "TASK_POLL", name: "", class: "SqlSource", state: "failed", config: {} }],
   value: MISSING,
   key: MISSING,
 } as unknown as DeadLetter;

@@ -329,7 +329,7 @@ def test_another_connector_that_reads_the_topic_is_named(operator: User, connect
     index([letter(1)])
     replay = plan(operator)
     assert replay.plan["targets"][0]["also_read_by"] == ["quake-map"]
-    text = "quake-map will read 1 record again. Outcomes in it are not watched."
+    text = "quake-map will read 1 record again. Its outcomes are watched too."
     assert check(replay, "Another connector reads this topic") == text
 
 
