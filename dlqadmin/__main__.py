@@ -19,7 +19,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if asked.version:
         print(f"dlqadmin {VERSION}")
         return 0
-    commands = {"serve": _serve, "manage": _manage}
+    os.umask(0o077)  # the database and the logs have content of records
+    commands = {"serve": _serve, "doctor": _doctor, "manage": _manage}
     if asked.command is None:
         parser().print_help()
         return MISUSED
@@ -30,6 +31,14 @@ def _serve(asked: Namespace) -> int:
     from dlqadmin.serve.run import serve
 
     return serve(asked)
+
+
+def _doctor(asked: Namespace) -> int:
+    if not _configure(asked):
+        return FAILED
+    from dlqadmin.doctor.run import examine
+
+    return examine(json=asked.json)
 
 
 def _manage(asked: Namespace) -> int:

@@ -44,6 +44,13 @@ _DENIED = {
 }
 _FINAL: frozenset[Kind] = frozenset({"resolve", "refused", "protocol", "tls", "certificate", "authentication"})
 _TOLD = frozenset({kind for kind, _ in _WORDS})
+_FETCH = re.compile(r"ApiKey Fetch \(1\) Versions (\d+)\.\.(\d+)")
+_FETCH_OF_3_9 = 17
+# The highest version of Fetch in each release.
+_RELEASES = (
+    (18, "4.1 or newer"), (17, "3.9"), (16, "3.7 or 3.8"), (15, "3.5 or 3.6"), (13, "3.1 to 3.4"), (12, "2.7 to 3.0"),
+    (11, "2.3 to 2.6"), (1, "older than 2.3"),
+)  # fmt: skip
 _THREAD = re.compile(r"^.*?\[thrd:[^\]]*\]:\s*|^\w+://\S+:\s(?=\S)")
 
 
@@ -52,7 +59,7 @@ class ConnectionTestResult:
     """The result of a connection test.
 
     `operations` contains the permitted operations by (kind, name) of the resource; None if the broker did not
-    tell.
+    tell. `release` is the release of Kafka whose protocol the brokers speak, such as "4.1 or newer".
     """
 
     kind: Kind
@@ -61,19 +68,27 @@ class ConnectionTestResult:
     topics: Mapping[str, int] = field(default_factory=dict)
     operations: Mapping[tuple[str, str], frozenset[str] | None] = field(default_factory=dict)
     took_ms: int = 0
+    release: str = ""
 
 
 class _ClientLogHandler(logging.Handler):
-    """A log handler that collects the client's errors and log lines, without thread names."""
+    """A log handler that collects the client's errors and log lines, without thread names.
+
+    Debug lines tell the versions of requests that the broker supports. Nothing else is taken from them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
+        self.fetch = (0, 0)  # versions of the request Fetch
         self.logger = logging.Logger("trial")  # noqa: LOG001 -- one logger per test, not shared by name
         self.logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(_redact_message(record.getMessage()))
+        if record.levelno > logging.DEBUG:
+            self.lines.append(_redact_message(record.getMessage()))
+        elif found := _FETCH.search(record.getMessage()):
+            self.fetch = (int(found[1]), int(found[2]))
 
     def error(self, error: KafkaError) -> None:
         self.lines.append(_redact_message(error.str()))
@@ -90,7 +105,9 @@ def connect(name: str, timeout_s: float = TIMEOUT_S) -> tuple[ConnectionTestResu
     """
     heard, began = _ClientLogHandler(), time.monotonic()
     try:
-        hearing: dict[str, Any] = {"log_level": 6, "error_cb": heard.error, "logger": heard.logger}
+        hearing: dict[str, Any] = {
+            "log_level": 7, "debug": "feature", "error_cb": heard.error, "logger": heard.logger
+        }  # fmt: skip
         client = AdminClient(clusters.client_options(name) | hearing)
     except (KafkaException, BrokerUnavailable, ValueError) as error:
         return ConnectionTestResult("configuration", _redact_message(_error_text(error))), None
@@ -108,7 +125,9 @@ def connect(name: str, timeout_s: float = TIMEOUT_S) -> tuple[ConnectionTestResu
             continue
         brokers = {one.id: f"{one.host}:{one.port}" for one in found.brokers.values()}
         topics = {one: len(topic.partitions) for one, topic in found.topics.items() if topic.error is None}
-        return ConnectionTestResult("ok", brokers=brokers, topics=topics, took_ms=_elapsed_ms(began)), client
+        client.poll(0)  # calls the log handler
+        release = release_of(*heard.fetch)
+        return ConnectionTestResult("ok", "", brokers, topics, {}, _elapsed_ms(began), release), client
     return ConnectionTestResult(*(heard.verdict(_TOLD) or ("time_out", "")), took_ms=_elapsed_ms(began)), None
 
 
@@ -127,6 +146,13 @@ def operations(
         **{("group", name): partial(client.describe_consumer_groups, [name]) for name in groups},
     }
     return {what: _allowed_operations(ask, ends - time.monotonic()) for what, ask in asking.items()}
+
+
+def release_of(lowest: int, highest: int) -> str:
+    """Return the release of Kafka that supports these versions of the request Fetch; empty if it is unknown."""
+    if highest == _FETCH_OF_3_9 and lowest > 0:  # 4.0 dropped old versions, and added none
+        return "4.0"
+    return next((release for version, release in _RELEASES if highest >= version), "")
 
 
 def kind_of(text: str) -> Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from django.conf import settings
 
@@ -12,7 +13,7 @@ from dlqadmin.clusters import required_acls
 from dlqadmin.clusters.descriptions import principal
 from dlqadmin.clusters.documents import BrokerAddress, ConnectionTestAnswer, RequiredPermission
 from dlqadmin.clusters.required_acls import AclCheck
-from dlqadmin.deadletters.index.followed_topics import followed_topics
+from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
 from dlqadmin.rest.text import counted
 from dlqadmin.teams.reach import current_reach
 
@@ -32,14 +33,41 @@ VERDICTS: Mapping[connection_test.Kind, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterExamination:
+    """The result of a connection test, with the verdict in plain words and the rights of the client."""
+
+    trial: connection_test.ConnectionTestResult
+    verdict: str
+    dead_letter_topics: list[str]
+    principal: str
+    acls: list[AclCheck]
+
+
 def test(name: str) -> ConnectionTestAnswer:
     """Connect a new client to the cluster ("" is the own one) and check its permissions.
 
     Raises KeyError for an unknown cluster.
     """
+    found = examine(name, followed_topics())
+    return ConnectionTestAnswer(
+        reached=found.trial.kind == "ok",
+        kind=found.trial.kind,
+        verdict=found.verdict,
+        detail=found.trial.detail,
+        took_ms=found.trial.took_ms,
+        brokers=[BrokerAddress(id=number, address=address) for number, address in sorted(found.trial.brokers.items())],
+        topics=len(found.trial.topics),
+        dead_letter_topics=found.dead_letter_topics,
+        principal=found.principal,
+        permissions=[_document(row) for row in found.acls],
+    )
+
+
+def examine(name: str, followed: FollowedTopics) -> ClusterExamination:
+    """Test the connection to a cluster and the permissions there. Raises KeyError for an unknown cluster."""
     given = clusters.given_options(name)
     trial, client = connection_test.connect(name)
-    followed = followed_topics()
     seen = [topic for topic in trial.topics if current_reach().has_topic(topic, settings.CLUSTER)]
     dead = sorted(topic for topic in seen if followed.follows(topic)) if not name else []
     needs = required_acls.required_acls(dead, own=not name)
@@ -49,18 +77,7 @@ def test(name: str) -> ConnectionTestAnswer:
     else:
         operations = connection_test.operations(client, *required_acls.resources_to_query(needs))
         checked = [required_acls.check(need, operations, who, servers) for need in needs]
-    return ConnectionTestAnswer(
-        reached=client is not None,
-        kind=trial.kind,
-        verdict=verdict_of(trial.kind) or _success_message(trial, given),
-        detail=trial.detail,
-        took_ms=trial.took_ms,
-        brokers=[BrokerAddress(id=number, address=address) for number, address in sorted(trial.brokers.items())],
-        topics=len(trial.topics),
-        dead_letter_topics=dead,
-        principal=who,
-        permissions=[_document(row) for row in checked],
-    )
+    return ClusterExamination(trial, verdict_of(trial.kind) or _success_message(trial, given), dead, who, checked)
 
 
 def verdict_of(kind: connection_test.Kind) -> str:

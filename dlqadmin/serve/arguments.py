@@ -46,6 +46,9 @@ def parser() -> argparse.ArgumentParser:
         help=f"name of the first user (default: admin); ${PASSWORD} is the password (default: a random one)",
     )  # fmt: skip
 
+    doctor = commands.add_parser("doctor", parents=[kafka], help="check Kafka, ACLs, Redis, database, clock and disk")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+
     manage = commands.add_parser("manage", parents=[data], help="run a command of Django's manage.py", add_help=False)
     manage.add_argument("arguments", nargs=argparse.REMAINDER, help="such as migrate or createsuperuser")
     return top

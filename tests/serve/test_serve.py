@@ -85,7 +85,7 @@ def test_the_password_is_on_the_console_only(served: Served) -> None:
 
 def test_only_the_owner_reads_the_data(served: Served) -> None:
     assert served.data.stat().st_mode & 0o077 == 0
-    for name in ("secret-key", "redis-password"):
+    for name in ("secret-key", "redis-password", "dlqadmin.sqlite3", "logs"):
         assert (served.data / name).stat().st_mode & 0o077 == 0
 
 

@@ -1,0 +1,115 @@
+"""Checks of the Kafka cluster: connection, dead letter topics, rights, and the clock of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from dlqadmin.broker.clusters import SERVERS, given_options
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.clusters import connection_tests
+from dlqadmin.clusters.connection_tests import ClusterExamination
+from dlqadmin.deadletters.index.candidate_topics import candidates, newest_records
+from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
+from dlqadmin.doctor.check_results import CheckResult, error, ok, warning
+from dlqadmin.doctor.service_checks import database_exists
+from dlqadmin.rest.text import counted
+from dlqadmin.rest.times import from_ms
+
+MOST_NAMES = 5
+MOST_AHEAD = timedelta(seconds=60)
+OLD = "older than 2.3"
+
+
+def kafka_checks(now: datetime) -> Iterator[CheckResult]:
+    """Yield the results for the own cluster. If it can't be reached, there is only one."""
+    followed = _followed()
+    found = connection_tests.examine("", followed)
+    yield connection(found)
+    if found.trial.kind != "ok":
+        return
+    yield topics(found, candidates(found.trial.topics, followed))
+    yield from rights(found)
+    yield record_times(found, now)
+
+
+def connection(found: ClusterExamination) -> CheckResult:
+    """Check that the cluster responds, and that it is new enough."""
+    address = given_options()[SERVERS]
+    if found.trial.kind != "ok":
+        detail = f" The client says: {found.trial.detail}." if found.trial.detail else ""
+        return error("kafka", f"{address} can't be used. {found.verdict}{detail}", "Check --kafka and --kafka-config.")
+    release = found.trial.release
+    words = f"{address}: {found.verdict} The brokers speak the protocol of Kafka {release or 'an unknown release'}."
+    if release == OLD:
+        return warning("kafka", words, "Upgrade the brokers: rights and replays need Kafka 2.5 or newer.")
+    return ok("kafka", words)
+
+
+def topics(found: ClusterExamination, possible: Sequence[str]) -> CheckResult:
+    """Check that there are dead letter topics."""
+    dead = found.dead_letter_topics
+    more = f" {counted(len(possible), 'other name')} may be one: {_listed(possible)}." if possible else ""
+    if dead:
+        return ok("topics", f"{counted(len(dead), 'dead letter topic')}: {_listed(dead)}.{more}")
+    visible = sum(not name.startswith("__") for name in found.trial.topics)
+    return warning(
+        "topics",
+        f"None of {counted(visible, 'topic')} has the name of a dead letter topic.{more}",
+        f"Name yours with --topics or DLQ_TOPICS, which is {','.join(settings.DLQ_TOPICS)}.",
+    )
+
+
+def rights(found: ClusterExamination) -> Iterator[CheckResult]:
+    """Check the rights of the client. Yield a result for each that is missing."""
+    for acl in found.acls:
+        if acl.verdict == "missing":
+            resource = f"{acl.need.kind} {acl.need.name}".strip()
+            lacks = f"{found.principal} lacks {' and '.join(acl.missing)} on {resource}. {acl.need.why}."
+            yield error("acls", lacks, f"Run: {acl.command}")
+    granted = sum(acl.verdict == "ok" for acl in found.acls)
+    unchecked = sum(acl.verdict == "not_checked" for acl in found.acls)
+    yield ok(
+        "acls",
+        f"{found.principal} has {granted} of the rights that the dashboard needs; {unchecked} can't be checked without "
+        "an effect. Settings → Clusters lists them all.",
+    )
+
+
+def record_times(found: ClusterExamination, now: datetime) -> CheckResult:
+    """Check that no newest dead letter is from the future: its writer's clock, the broker's or ours is wrong."""
+    newest: datetime | None = None
+    try:
+        for topic in found.dead_letter_topics[:MOST_NAMES]:
+            for record in newest_records(topic, found.trial.topics[topic], 1):
+                if record.timestamp is not None and (newest is None or from_ms(record.timestamp) > newest):
+                    newest = from_ms(record.timestamp)
+    except BrokerUnavailable as unavailable:
+        return warning("records", f"The newest dead letters can't be read: {unavailable}.", "Grant Read on the topics.")
+    if newest is None:
+        return ok("records", "There is no dead letter whose time can be compared with the clock.")
+    if newest - now > MOST_AHEAD:
+        ahead = (newest - now).total_seconds()
+        return warning(
+            "records",
+            f"The newest dead letter is {ahead:.0f} s ahead of this machine's clock.",
+            "Synchronise the clocks of this machine, the brokers and the producers (NTP).",
+        )
+    return ok("records", f"The newest dead letter is of {newest:%Y-%m-%d %H:%M:%S} UTC.")
+
+
+def _followed() -> FollowedTopics:
+    """Return the topics as settings and rules have them; without a database, as settings have them."""
+    if database_exists():
+        with suppress(DatabaseError):
+            return followed_topics()
+    return FollowedTopics(tuple(settings.DLQ_TOPICS))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
