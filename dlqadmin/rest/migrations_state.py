@@ -29,7 +29,9 @@ def refusal() -> str | None:
         return None
     names = [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan[:NAMED]]
     more = f" and {len(plan) - NAMED} more" if len(plan) > NAMED else ""
-    return f"The database lacks the migrations {', '.join(names)}{more}: run `dlqadmin manage migrate` with this version."
+    return (
+        f"The database lacks the migrations {', '.join(names)}{more}: run `dlqadmin manage migrate` with this version."
+    )
 
 
 def require_migrations() -> None:

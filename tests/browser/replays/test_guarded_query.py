@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from demo.environment import ROOT
-from demo.network import wait_until
 from demo.spark_job import LETTERS, NAME
+from dlqadmin.host.network import wait_until
 from tests.browser.claims import claim
 from tests.browser.conftest import Site, signed_in
 from tests.browser.replays import steps
