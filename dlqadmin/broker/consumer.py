@@ -11,6 +11,8 @@ from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from dlqadmin.broker.topics import client_config
 from engine.record.record import RawRecord
 
+SESSION_MS = 10_000  # the partitions of a member that was killed go to another one after this time
+
 # Errors from which a running consumer recovers by itself.
 _PASSING = {
     KafkaError._ALL_BROKERS_DOWN,
@@ -35,6 +37,7 @@ class GroupConsumer:
             client_config(
                 {
                     "group.id": group,
+                    "session.timeout.ms": SESSION_MS,
                     "enable.auto.commit": False,
                     "enable.auto.offset.store": False,
                     "auto.offset.reset": "earliest",

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from demo.broker import LocalBroker
 from dlqadmin.broker.consumer import GroupConsumer
+from dlqadmin.deadletters.index import consumer
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.index.consumer import Indexer, follow
 from dlqadmin.deadletters.index.followed_topics import followed_topics
@@ -247,6 +248,35 @@ def test_a_broker_that_restarts_is_waited_for(own_broker: LocalBroker, settings:
     topics.send(topics.dead, b"after")
     assert topics.index() == 1
     assert DeadLetter.objects.count() == 2
+
+
+def test_an_indexer_stays_in_its_group_while_the_broker_is_away(
+    own_broker: LocalBroker, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics = Topics(own_broker.bootstrap_servers, settings)
+    members: list[GroupConsumer] = []
+
+    class Member(GroupConsumer):
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            members.append(self)
+
+    def sent_by(value: bytes) -> Callable[[], object]:
+        return lambda: DeadLetterBody.objects.filter(value=value).exists()
+
+    def come_back() -> None:
+        own_broker.start()
+        topics.send(topics.dead, b"after")
+
+    monkeypatch.setattr(consumer, "GroupConsumer", Member)
+    topics.send(topics.dead, b"before")
+    acts = Acts(
+        (sent_by(b"before"), own_broker.kill),
+        (lambda: "the ends of the topics are not known" in caplog.text, come_back),
+        (sent_by(b"after"), lambda: None),
+    )
+    assert (follow(acts, topics.group), acts.left) == (2, [])
+    assert len(members) == 1  # a second one would wait until the group gives up the first
 
 
 def test_a_topic_that_is_read_again_has_every_dead_letter_once(

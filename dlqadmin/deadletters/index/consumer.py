@@ -113,7 +113,7 @@ class Indexer:
                     if self.is_outdated:
                         break
                     self._mappings = load_active_mappings()
-                    self._behind = self.note(read)
+                    self._behind = self.note(read) if once else self._try_note(read)
                     # A member without partitions must end too, but only after the group had time to assign
                     # some.
                     waited = time.monotonic() - began > JOIN_S
@@ -148,8 +148,22 @@ class Indexer:
         for item in items:
             where = (item.message.topic, item.message.partition)
             offsets[where] = max(offsets.get(where, 0), item.message.offset + 1)
-        self._consumer.commit(offsets)
+        try:
+            self._consumer.commit(offsets)
+        except BrokerUnavailable as error:  # a later commit includes these offsets
+            log.warning("offsets are committed later: %s", error)
         return fresh
+
+    def _try_note(self, read: PolledBatch) -> int | None:
+        """Call `note`. Without brokers, keep the last number: the consumer finds them again by itself.
+
+        A new consumer would have to wait until the group has given up this one, which can't leave it now.
+        """
+        try:
+            return self.note(read)
+        except BrokerUnavailable as error:
+            log.warning("the ends of the topics are not known: %s", error)
+            return self._behind
 
     def note(self, read: PolledBatch) -> int | None:
         """Store positions and ends of the assigned partitions; return the number of records behind.
