@@ -44,9 +44,14 @@ def _doctor(asked: Namespace) -> int:
 def _manage(asked: Namespace) -> int:
     if not _configure(asked):
         return FAILED
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(["dlqadmin manage", *asked.arguments])
+    try:
+        execute_from_command_line(["dlqadmin manage", *asked.arguments])
+    except ImproperlyConfigured as problem:
+        print(f"dlqadmin: {problem}", file=sys.stderr)
+        return FAILED
     return 0
 
 

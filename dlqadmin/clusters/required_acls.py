@@ -8,7 +8,6 @@ from typing import Literal
 
 from django.conf import settings
 
-from dlqadmin.deadletters.index.consumer import GROUP
 from engine.config.acls import AclRequirement, grant_command
 
 Verdict = Literal["ok", "missing", "not_checked"]
@@ -60,7 +59,7 @@ def required_acls(topics: Sequence[str], *, own: bool) -> list[DashboardAcl]:
                 )
             )
         rows += [
-            DashboardAcl(("Read",), "group", GROUP, "Stores the offsets of the indexer"),
+            DashboardAcl(("Read",), "group", settings.INDEX_GROUP, "Stores the offsets of the indexer"),
             DashboardAcl(("Read",), "group", READER, "Reads single records and the engine's topics"),
             DashboardAcl(
                 ("Read",), "topic", settings.STATUS_TOPIC, "Reads the metrics and states of the engine's tasks"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations import AddIndex, RemoveIndex
 from django.db.migrations.operations.base import Operation
@@ -36,28 +35,51 @@ class VendorSQL(Operation):
         _run(self.backwards, schema_editor)
 
 
-class AddIndexQuietly(AddIndexConcurrently):
+class AddIndexQuietly(AddIndex):
     """An index that is created while rows are written. Its migration must not be atomic."""
 
+    atomic = False
+
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        kind = AddIndexConcurrently if schema_editor.connection.vendor == "postgresql" else AddIndex
-        kind.database_forwards(self, app_label, schema_editor, from_state, to_state)
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        self._concurrently().database_forwards(app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        kind = AddIndexConcurrently if schema_editor.connection.vendor == "postgresql" else AddIndex
-        kind.database_backwards(self, app_label, schema_editor, from_state, to_state)
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+            return
+        self._concurrently().database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def _concurrently(self) -> Operation:
+        # The module needs psycopg, which an installation with SQLite has not.
+        from django.contrib.postgres.operations import AddIndexConcurrently
+
+        return AddIndexConcurrently(self.model_name, self.index)
 
 
-class RemoveIndexQuietly(RemoveIndexConcurrently):
+class RemoveIndexQuietly(RemoveIndex):
     """An index that is dropped while rows are written. Its migration must not be atomic."""
 
+    atomic = False
+
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        kind = RemoveIndexConcurrently if schema_editor.connection.vendor == "postgresql" else RemoveIndex
-        kind.database_forwards(self, app_label, schema_editor, from_state, to_state)
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        self._concurrently().database_forwards(app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        kind = RemoveIndexConcurrently if schema_editor.connection.vendor == "postgresql" else RemoveIndex
-        kind.database_backwards(self, app_label, schema_editor, from_state, to_state)
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+            return
+        self._concurrently().database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def _concurrently(self) -> Operation:
+        from django.contrib.postgres.operations import RemoveIndexConcurrently  # needs psycopg, as above
+
+        return RemoveIndexConcurrently(self.model_name, self.name)
 
 
 def _run(statements: Statements, schema_editor: BaseDatabaseSchemaEditor) -> None:

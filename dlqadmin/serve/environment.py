@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from dlqadmin.host.env_files import load
 from dlqadmin.host.folders import CODE_DIR, IS_CLONE, data_folder, env_file
 from dlqadmin.host.network import HOST, free_ports
-from dlqadmin.host.secret_files import secret
+from dlqadmin.host.secret_files import secret, store
 from dlqadmin.serve.arguments import PASSWORD
 from dlqadmin.serve.console import LaunchFailed
 from dlqadmin.serve.processes import web_url
@@ -67,6 +68,12 @@ def own_redis_url(local: Path) -> str:
     [port] = free_ports(1)
     (local / "redis-port").write_text(str(port))
     return f"redis://:{quote(secret(local / 'redis-password'), safe='')}@{HOST}:{port}/0"
+
+
+def choose_index_group(local: Path) -> None:
+    """Note a consumer group that no other installation on the Kafka cluster has."""
+    if not (local / "index-group").exists():
+        store(local / "index-group", f"dlqadmin-index-{secrets.token_hex(4)}")
 
 
 def kafka_settings(path: Path) -> dict[str, str]:

@@ -30,7 +30,7 @@ from dlqadmin.serve.console import (
     end_on_signals,
     how_it_ended,
 )
-from dlqadmin.serve.environment import LOOPBACK, own_redis_url, serve_environment
+from dlqadmin.serve.environment import LOOPBACK, choose_index_group, own_redis_url, serve_environment
 from dlqadmin.serve.preparation import FirstUser, PreparationResult
 from dlqadmin.serve.processes import BEAT, INDEXER, REDIS, REPLAYER, WEB, WORKER, ManagedProcess, web_url
 from dlqadmin.serve.restarts import RestartSchedule
@@ -64,6 +64,7 @@ def run(env: dict[str, str], user: str, password: str) -> None:
         processes: tuple[ManagedProcess, ...] = (REDIS, *DASHBOARD)
     else:
         processes = DASHBOARD
+    choose_index_group(local)
     print(f"  Preparing the database; the first time takes some seconds. Data and logs: {local}", flush=True)
     first = FirstUser(user, password or secrets.token_urlsafe(12))
     found = prepare(env, first)

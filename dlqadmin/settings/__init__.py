@@ -50,6 +50,9 @@ OBSERVED_SETTLE_S = env.float("OBSERVED_SETTLE_S", default=60.0)
 CONFIG_TOPIC = env.str("CONFIG_TOPIC", default="connect-configs")
 OFFSET_TOPIC = env.str("OFFSET_TOPIC", default="connect-offsets")
 DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=topic_names.DEAD_LETTER_TOPICS)
+# The consumer group of the indexers. Each database of the same Kafka cluster needs its own: members of one group share
+# the partitions, and each database would miss the dead letters of the others.
+INDEX_GROUP = env.str("INDEX_GROUP", default="") or environment.local_index_group()
 # Such a topic is indexed once most of its newest records are dead letters.
 DLQ_TOPIC_CANDIDATES: list[str] = env.list("DLQ_TOPIC_CANDIDATES", default=topic_names.CANDIDATE_TOPICS)
 

@@ -104,6 +104,12 @@ def local_redis_url() -> str:
     return f"redis://{known}127.0.0.1:{port.read_text() if port.exists() else LOCAL_REDIS_PORT}/0"
 
 
+def local_index_group() -> str:
+    """Return the consumer group that `dlqadmin serve` chose for its database, or the usual one."""
+    path = LOCAL_DIR / "index-group"
+    return path.read_text() if path.exists() else "dlqadmin-index"
+
+
 def rate(name: str, default: str) -> tuple[int, int]:
     """Parse a rate such as `5/15 minutes` or `20/minute` into a count and seconds."""
     text = env.str(name, default=default)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from dlqadmin.host.network import wait_until
 from tests.serve.conftest import LETTERS
@@ -87,6 +88,15 @@ def test_only_the_owner_reads_the_data(served: Served) -> None:
     assert served.data.stat().st_mode & 0o077 == 0
     for name in ("secret-key", "redis-password", "dlqadmin.sqlite3", "logs"):
         assert (served.data / name).stat().st_mode & 0o077 == 0
+
+
+def test_its_indexer_shares_no_consumer_group_with_another_installation(served: Served) -> None:
+    group = (served.data / "index-group").read_text()
+    assert re.fullmatch(r"dlqadmin-index-[0-9a-f]{8}", group)
+    admin = AdminClient({"bootstrap.servers": served.broker})
+    listed = {row.group_id for row in admin.list_consumer_groups().result(20).valid}
+    assert group in listed
+    assert "dlqadmin-index" not in listed
 
 
 def test_it_listens_on_this_machine_only(served: Served) -> None:

@@ -24,7 +24,6 @@ from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
 from dlqadmin.deadletters.index.writer import note_ends, stored_positions, write
 
-GROUP = "dlqadmin-index"
 FIRST_BATCH, MOST = 500, 5000  # records
 BATCH_BYTES = 8 * 1024 * 1024
 POLL_S = 0.5
@@ -38,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def follow(
-    stop: threading.Event, group: str = GROUP, once: bool = False, on_reading: Callable[[], object] = lambda: None
+    stop: threading.Event, group: str, once: bool = False, on_reading: Callable[[], object] = lambda: None
 ) -> int:
     """Index until told to stop, or once until the ends; return the number of new dead letters.
 

@@ -8,9 +8,10 @@ import threading
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from dlqadmin.deadletters.index.consumer import GROUP, follow
+from dlqadmin.deadletters.index.consumer import follow
 from dlqadmin.host.readiness import INDEXER_READS
 from dlqadmin.rest.migrations_state import require_migrations
 
@@ -26,7 +27,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="stop at the end of every topic")
-        parser.add_argument("--group", default=GROUP, help="the consumer group to join")
+        parser.add_argument("--group", default=settings.INDEX_GROUP, help="the consumer group to join")
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_migrations()
