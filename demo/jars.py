@@ -16,6 +16,7 @@ from pathlib import Path
 
 KAFKA_VERSION = "4.1.0"
 BROKER_MODULES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+TOOLS_MODULES = (f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",)  # Kafka's commands, which need the broker's jars
 # Kafka's source for Spark DataFrames. Spark itself has all that these need beside them.
 SPARK_KAFKA_MODULES = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",

@@ -1,4 +1,4 @@
-"""`python -m tests [fast|test|soak|interop] [pytest's options]`: run a plan's suites, and print the totals.
+"""`python -m tests [fast|test|soak|images|interop] [pytest's options]`: run a plan's suites, and print the totals.
 
 Each suite is one pytest process (the frontend's is vitest), and has a broker or a PostgreSQL server of its own where
 it needs one. Its JUnit report and its log stay in `.local/tests`. No test gets a second try: a test that fails

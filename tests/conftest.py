@@ -1,8 +1,8 @@
 """Real services for the tests, each started when the first test asks for it.
 
-Marks come from what a test uses: whoever asks for a real broker is `broker`, whatever lives in tests/spark is `spark`,
-what disturbs a running engine (tests/chaos) is `chaos`; whoever asks for the whole running product, or lives in
-tests/browser, is `browser`; the rest is `unit`.
+Marks come from what a test uses: whoever asks for a real broker is `broker`, whatever lives in tests/spark is `spark`
+and in tests/images `images`, what disturbs a running engine (tests/chaos) is `chaos`; whoever asks for the whole
+running product, or lives in tests/browser, is `browser`; the rest is `unit`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _kind(item: pytest.Item) -> str:
     if not item.path.is_relative_to(HERE):
         return "unit"
     room = item.path.relative_to(HERE).parts[0]
-    if room in {"spark", "browser", "broker"}:
+    if room in {"spark", "browser", "broker", "images"}:
         return room
     used = set(getattr(item, "fixturenames", ()))
     if used & {"product", "killable_product"}:

@@ -11,6 +11,7 @@ those of `soak` on both.
 at random or in series, waits for real time-outs, needs tens of thousands of records, shows in a browser or on a real
 service what shorter tests show in parts, or tries hundreds of random examples of a property that `test` tries with
 dozens. It also tries every property with new random examples.
+`images` builds the container images and runs compose.yaml with them, which needs Docker.
 `interop` runs real programs of other frameworks, which Maven, npm and Go build.
 """
 
@@ -69,14 +70,16 @@ POSTGRES = Suite(
 SPARK = Suite("spark", ("tests/spark",), "spark", with_broker=True)
 BROWSER = Suite("browser", ("tests/browser", "tests/demo", "tests/security"), "browser")
 CHAOS = Suite("chaos", ("tests/chaos",), "chaos")
+IMAGES = Suite("images", ("tests/images",), "images")
 INTEROP = Suite("interop", ("tests/interop",), "interop", with_broker=True)
 VITEST = Suite(FRONTEND, (), "", nice=COMPUTES)
 
-SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS, INTEROP)
+SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS, IMAGES, INTEROP)
 
 PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
     "fast": ((FAST,), (VITEST,)),
     "test": ((BROWSER, BROKER), (UNIT_TEST, POSTGRES, VITEST, SPARK)),
+    "images": ((IMAGES,),),
     "interop": ((INTEROP,),),
     "soak": ((UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS),),
 }

@@ -8,6 +8,7 @@ import pytest
 from tests.__main__ import run, without_vitest
 from tests.junit_report import Counts, Failure, read_report, slowest, summary
 from tests.suites import (
+    IMAGES,
     INTEROP,
     PLANS,
     ROOT,
@@ -24,7 +25,7 @@ REPORT = """<testsuites><testsuite>
 <testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><error/></testcase>
 <testcase name="d"><skipped/></testcase><testcase name="e"/>
 </testsuite></testsuites>"""
-SERVICES = {"broker", "spark", "chaos", "browser", "interop"}
+SERVICES = {"broker", "spark", "chaos", "browser", "images", "interop"}
 
 
 def test_a_report_is_counted_case_by_case(tmp_path: Path) -> None:
@@ -125,10 +126,10 @@ def test_the_errors_of_a_suites_process_are_shown_only_if_it_ends_badly(
 
 def test_each_suite_of_the_soak_plan_is_run_without_its_soak_tests_by_the_test_plan() -> None:
     planned = {name: {suite for stage in stages for suite in stage} for name, stages in PLANS.items()}
-    left_out = {suite for suite in SUITES if suite.mark in {"chaos", "interop"}}
+    left_out = {suite for suite in SUITES if suite.mark in {"chaos", "images", "interop"}}
     assert planned["test"] == {UNIT_TEST, *SUITES, VITEST} - {UNIT} - left_out
-    assert planned["soak"] == set(SUITES) - {INTEROP}
-    assert planned["interop"] == {INTEROP}
+    assert planned["soak"] == set(SUITES) - {IMAGES, INTEROP}
+    assert (planned["images"], planned["interop"]) == ({IMAGES}, {INTEROP})
     assert {suite.mark for suite in planned["fast"]} == {"unit", ""}
     assert without_vitest((UNIT, VITEST)) == (UNIT,)
 
