@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from demo.environment import ROOT
-from demo.network import HOST, free_ports, wait_until
+from dlqadmin.host.network import HOST, free_ports, wait_until
 from tests.images.docker import Docker
 
 UP_TIMEOUT_S = 580

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from demo.environment import ROOT
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 
 HOME = ROOT / ".local" / "images"  # images and layers of the own daemon, which later runs use again
 COMPOSE = "github.com/docker/compose/v2"

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from demo.network import wait_until
+from dlqadmin.host.network import wait_until
 from tests.images.deployment import CONFIG, CONNECTOR, DONE_TIMEOUT_S, Deployment
 
 pytestmark = pytest.mark.timeout(3600)
