@@ -112,7 +112,7 @@ def prepare(env: Mapping[str, str], first: FirstUser) -> PreparationResult:
 
 def commands(env: Mapping[str, str]) -> dict[str, Sequence[str]]:
     """Return the command line of each process."""
-    python = (sys.executable, "-m")
+    python = (sys.executable, "-m", "dlqadmin.host.bound_process", str(os.getpid()), sys.executable, "-m")
     celery = (*python, "celery", "--quiet", "-A", "dlqadmin.celery")
     worker = (*celery, "worker", "--pool", "threads", "--concurrency", "8", "--loglevel", "WARNING")
     return {

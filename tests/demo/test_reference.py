@@ -48,7 +48,12 @@ def test_the_environment_page_names_each_variable_that_the_settings_read() -> No
 
 def test_the_command_page_names_each_command_and_option() -> None:
     page = (REFERENCE / "command-line.md").read_text()
-    text = sources("engine/__main__.py", "dlqadmin/cli/arguments.py", "dlqadmin/*/management/commands/*.py")
+    text = sources(
+        "engine/__main__.py",
+        "dlqadmin/cli/arguments.py",
+        "dlqadmin/serve/arguments.py",
+        "dlqadmin/*/management/commands/*.py",
+    )
     options = set(re.findall(r'"(--[a-z-]+)"', text)) | {"--from", "--to"}
     assert {option for option in options if option not in page} == set()
     commands = {path.stem for path in ROOT.glob("dlqadmin/*/management/commands/[a-z]*.py")}

@@ -38,7 +38,8 @@ from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
 from tests.dlqadmin.fakes import FakeEngine
 from tests.engine.rest.herder import Herder, examine
-from tests.support.authorizer import AuthorizingBroker, authorizing_broker, credentials
+from tests.suites import ROOT
+from tests.support.authorizer import PASSWORD, AuthorizingBroker, authorizing_broker, credentials
 
 NOWHERE = "127.0.0.1:1"
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -60,9 +61,9 @@ Doctor = Callable[..., Report]
 def doctor(tmp_path: Path) -> Doctor:
     """Run `dlqadmin doctor --json` with the variables of the environment."""
 
-    def run(**given: str) -> Report:
+    def run(*words: str, **given: str) -> Report:
         env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path), **given}
-        command = [sys.executable, "-m", "dlqadmin", "doctor", "--json", "--kafka", NOWHERE]
+        command = [sys.executable, "-m", "dlqadmin", "doctor", "--json", *(words or ("--kafka", NOWHERE))]
         done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
         assert done.stdout, done.stderr
         results: dict[str, list[dict[str, str]]] = {}
@@ -264,6 +265,27 @@ def test_postgresql_is_asked_for_its_version_and_its_time(doctor: Doctor, postgr
     [away] = doctor(DATABASE_URL="postgresql://nobody:hush@127.0.0.1:1/d").results["database"]
     assert (away["verdict"], away["remedy"]) == ("error", "Check DATABASE_URL.")
     assert "hush" not in away["found"]
+
+
+@pytest.mark.slow
+def test_the_file_of_kafkas_own_tools_is_enough_to_connect(
+    doctor: Doctor, guarded_broker: AuthorizingBroker, tmp_path: Path
+) -> None:
+    file, user = tmp_path / "client.properties", guarded_broker.user()
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    file.write_text(
+        f"bootstrap.servers={guarded_broker.sasl_servers}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={login} username="{user}" password="{PASSWORD}";\n'
+    )
+    found = doctor("--kafka-config", str(file))
+    assert [row["verdict"] for row in found.results["kafka"]] == ["ok"]
+    assert all(f"User:{user}" in row["found"] for row in found.results["acls"])
+    file.write_text("group.id=g")
+    refused = subprocess.run(
+        [sys.executable, "-m", "dlqadmin", "doctor", "--kafka-config", str(file)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (refused.returncode, "group.id is not an option" in refused.stderr) == (1, True)
 
 
 @pytest.mark.slow

@@ -16,7 +16,9 @@ import httpx
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from dlqadmin.host.network import wait_until
+from dlqadmin.host.network import is_answering, wait_until
+from dlqadmin.serve.preparation import FirstUser, PreparationResult
+from dlqadmin.serve.run import welcome
 from tests.serve.conftest import LETTERS
 from tests.serve.served import Served
 
@@ -165,3 +167,20 @@ def test_a_signal_stops_all_and_the_next_start_shows_no_password(served: Served)
     assert served.stop() == 128 + signal.SIGTERM
     with closing(sqlite3.connect(served.data / "dlqadmin.sqlite3")) as database:
         assert database.execute("SELECT count(*) FROM auth_user").fetchone() == (1,)
+
+
+def test_no_process_outlives_a_killed_command(served: Served) -> None:
+    served.start()
+    wait_until(lambda: len(served.processes()) >= 5, "The processes", PATIENCE_S)
+    assert served.stop(signal.SIGKILL) == -signal.SIGKILL
+    wait_until(lambda: not served.processes(), "The end of all processes", 10)
+    redis = int((served.data / "redis-port").read_text())
+    wait_until(lambda: not is_answering("127.0.0.1", redis), "The end of Redis", 10)
+
+
+def test_another_address_needs_a_warning_and_a_given_password_is_not_shown() -> None:
+    env = {"WEB_HOST": "10.1.2.3", "WEB_PORT": "80"}
+    shown = welcome(env, FirstUser("me", "hush"), PreparationResult(is_first=True), is_given=True)
+    assert "sign in as me with the password of DLQADMIN_PASSWORD" in shown
+    assert "hush" not in shown
+    assert "warning: everybody who reaches 10.1.2.3:80 gets the sign-in, unencrypted" in shown

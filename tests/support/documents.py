@@ -14,8 +14,23 @@ from demo.environment import ROOT
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)```$", re.MULTILINE)
-PROGRAMS = ("make", "python", "pytest", "pyspark", "curl", "kubectl", "jq", "cat", "date", "sleep", "sha256sum")
-INLINE = re.compile(r"(?<!`)`((?:make|python|manage\.py|dlq|pip|curl|openssl)(?: [^`]*)?)`(?!`)")
+PROGRAMS = (
+    "make",
+    "python",
+    "pytest",
+    "pyspark",
+    "curl",
+    "kubectl",
+    "jq",
+    "cat",
+    "date",
+    "sleep",
+    "sha256sum",
+    "pip",
+    "dlqadmin",
+    "dlq",
+)
+INLINE = re.compile(r"(?<!`)`((?:make|python|manage\.py|dlqadmin|dlq|pip|curl|openssl)(?: [^`]*)?)`(?!`)")
 # It writes its arguments to a file, each ended by a null byte, and prints an answer that lets the block go on.
 RECORDER = """\
 #!/bin/sh

@@ -2,7 +2,6 @@ from pytest_django import Settings
 
 from dlqadmin.clusters import required_acls
 from dlqadmin.clusters.required_acls import DashboardAcl
-from dlqadmin.deadletters.index.consumer import GROUP
 
 WHO, SERVERS = "User:CN=dash", "kafka:9093"
 READ = DashboardAcl(("Read", "DescribeConfigs"), "topic", "orders.dlq", "why")
@@ -46,8 +45,8 @@ def test_a_read_only_cluster_needs_nothing_for_writing(settings: Settings) -> No
     assert "Write" not in words()
 
 
-def test_another_cluster_has_no_index() -> None:
-    assert not any(row.name == GROUP for row in required_acls.required_acls([], own=False))
+def test_another_cluster_has_no_index(settings: Settings) -> None:
+    assert not any(row.name == settings.INDEX_GROUP for row in required_acls.required_acls([], own=False))
 
 
 def test_only_what_can_be_settled_is_asked() -> None:
