@@ -14,7 +14,20 @@ from demo.environment import ROOT
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)```$", re.MULTILINE)
-PROGRAMS = ("make", "python", "pytest", "curl", "kubectl", "jq", "cat", "date", "sleep", "sha256sum")
+PROGRAMS = (
+    "make",
+    "python",
+    "pytest",
+    "curl",
+    "kubectl",
+    "docker",
+    "openssl",
+    "jq",
+    "cat",
+    "date",
+    "sleep",
+    "sha256sum",
+)
 INLINE = re.compile(r"(?<!`)`((?:make|python|manage\.py|dlq|pip|curl|openssl)(?: [^`]*)?)`(?!`)")
 # It writes its arguments to a file, each ended by a null byte, and prints an answer that lets the block go on.
 RECORDER = """\
