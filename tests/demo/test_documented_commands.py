@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 import jq
 import pytest
+import yaml
 from django.core.management import get_commands, load_command_class
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.serializers import Serializer
@@ -307,6 +308,25 @@ def check_kubectl(arguments: Sequence[str], _folder: Path) -> None:
             pytest.fail(f"no rule for kubectl {shlex.join(arguments)}")
 
 
+def check_docker(arguments: Sequence[str], _folder: Path) -> None:
+    """Check services, and the commands that run in them. tests/images runs these commands with Docker."""
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    match arguments:
+        case ["compose", "exec", *rest]:
+            while rest[0].startswith("-"):
+                del rest[: 2 if rest[0] == "-e" else 1]
+            service, *command = rest
+            assert service in services
+            if command[:2] == ["python", "manage.py"]:
+                check_manage(command[2:])
+        case ["compose", "logs", *rest]:
+            assert set(rest[2:]) <= set(services)
+        case ["compose", "up" | "down" | "stop" | "restart" | "ps", *options]:
+            assert [option for option in options if not option.startswith("--")] == []
+        case _:
+            pytest.fail(f"no rule for docker {shlex.join(arguments)}")
+
+
 RULES: Mapping[str, Rule] = {
     "make": check_make,
     "python": check_python,
@@ -318,6 +338,8 @@ RULES: Mapping[str, Rule] = {
     "curl": check_curl,
     "jq": check_jq,
     "kubectl": check_kubectl,
+    "docker": check_docker,
+    "openssl": runs_anywhere,
     "cat": runs_anywhere,
     "date": runs_anywhere,
     "sleep": runs_anywhere,

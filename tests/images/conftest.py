@@ -68,8 +68,10 @@ def deployment(
     """All services of compose.yaml, healthy, with an administrator and the topics of a connector."""
     deployed = Deployment(daemon, tmp_path_factory.mktemp("deployment"), services)
     try:
+        deployed.configure()
         deployed.up()
         deployed.add_person()
+        deployed.sign_in()
         deployed.create_topics()
         yield deployed
     finally:

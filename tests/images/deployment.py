@@ -18,6 +18,7 @@ from dlqadmin.host.network import HOST, free_ports, wait_until
 from tests.images.docker import Docker
 
 UP_TIMEOUT_S = 580
+SECRETS = ("SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SPARK_SECRET", "ENGINE_TOKEN")
 DONE_TIMEOUT_S = 240  # on two shared cores, with everything starting again
 TOPIC, TARGET, DEAD_LETTERS, CONNECTOR = "orders", "orders-checked", "orders.dlq", "check-orders"
 CONFIG = {
@@ -47,29 +48,32 @@ response.raise_for_status()
 
 
 class Deployment:
-    """The services of compose.yaml with made-up secrets, published on a free port."""
+    """The services of compose.yaml with the settings of `home/.env`, published on a free port."""
 
     def __init__(self, docker: Docker, home: Path, services: Mapping[str, str]) -> None:
         """`services` are images in place of those of third parties."""
-        self.docker = docker
         self.address = f"{HOST}:{free_ports(1)[0]}"
-        self.secrets = {
-            name: secrets.token_hex(32)
-            for name in ("SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SPARK_SECRET", "ENGINE_TOKEN")
-        }
-        self._env, self._other = home / "env", home / "images.yaml"
-        settings = {**self.secrets, "ALLOWED_HOSTS": "dlqadmin.example.com", "WEB_BIND": self.address}
-        self._env.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        self.docker = Docker({**docker.env, "WEB_BIND": self.address})
+        self._home = home
         images = {name: {"image": image, "pull_policy": "never"} for name, image in services.items()}
-        self._other.write_text(json.dumps({"services": images}))
+        (home / "images.yaml").write_text(json.dumps({"services": images}))
         self._project = f"dlqadmin-test-{secrets.token_hex(3)}"
         self._token = ""
 
+    def configure(self) -> None:
+        """Write settings with made-up secrets."""
+        settings = {name: secrets.token_hex(32) for name in SECRETS} | {"ALLOWED_HOSTS": "dlqadmin.example.com"}
+        (self._home / ".env").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+    @property
+    def options(self) -> list[str]:
+        """The options of `docker compose` that choose this deployment."""
+        files = ["--file", str(ROOT / "compose.yaml"), "--file", str(self._home / "images.yaml")]
+        return ["--project-name", self._project, "--env-file", str(self._home / ".env"), *files]
+
     def compose(self, *arguments: str, timeout_s: float = 120, text: str = "") -> str:
         """Run `docker compose` on this deployment."""
-        files = ("--file", str(ROOT / "compose.yaml"), "--file", str(self._other))
-        options = ("--project-name", self._project, "--env-file", str(self._env), *files)
-        return self.docker.compose(*options, *arguments, timeout_s=timeout_s, text=text)
+        return self.docker.compose(*self.options, *arguments, timeout_s=timeout_s, text=text)
 
     def up(self) -> None:
         """Start all services in their order; return when every health check passes."""
@@ -112,9 +116,12 @@ class Deployment:
     # The main job
 
     def add_person(self) -> None:
-        """Create an administrator, whose token may fix and replay."""
+        """Create an administrator."""
         name = ("--username", "ada")
         self.execute("web", "python", "manage.py", "createsuperuser", "--noinput", *name, "--email", "ada@example.com")
+
+    def sign_in(self) -> None:
+        """Take a token of the administrator, with which one may fix and replay."""
         roles = ("--role", "operator", "--role", "payload reader")
         self._token = self.execute(
             "web", "python", "manage.py", "create_token", "ada", "--name", "test", *roles

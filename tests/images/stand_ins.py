@@ -71,8 +71,9 @@ def _bootstrap(root: Path) -> None:
     for marker in root.glob("usr/lib/python3*/EXTERNALLY-MANAGED"):
         marker.unlink()
     (root / "etc/apt/apt.conf.d/docker-clean").write_text(CLEAN)
-    for cached in (*root.glob("var/cache/apt/archives/*.deb"), *root.glob("var/cache/apt/*.bin")):
-        cached.unlink()
+    for pattern in ("var/cache/apt/archives/*.deb", "var/cache/apt/*.bin", "var/lib/apt/lists/*_*"):
+        for cached in root.glob(pattern):
+            cached.unlink()
     for settings in (CERTIFICATES, "etc/pip.conf"):
         if Path("/", settings).exists():
             shutil.copyfile(f"/{settings}", root / settings)

@@ -21,6 +21,8 @@ PROGRAMS = (
     "pyspark",
     "curl",
     "kubectl",
+    "docker",
+    "openssl",
     "jq",
     "cat",
     "date",
