@@ -26,7 +26,7 @@ class LocalPostgres:
     """
 
     def __init__(self, home: Path | None = None, options: Mapping[str, str] = FORGETFUL) -> None:
-        self.programs = postgres_programs()
+        self.programs = _programs()
         self.port = free_ports(1)[0]
         self._keeps = home is not None
         self.home = home or Path(tempfile.mkdtemp(prefix="dlqadmin-postgres-"))
@@ -76,8 +76,7 @@ class LocalPostgres:
             raise RuntimeError(f"{program} failed:\n{text}")
 
 
-def postgres_programs() -> Path:
-    """Return the folder of PostgreSQL's programs. Raises PostgresMissing."""
+def _programs() -> Path:
     pg_ctl = shutil.which("pg_ctl")
     if pg_ctl is not None:
         return Path(pg_ctl).parent

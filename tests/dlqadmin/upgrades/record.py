@@ -15,7 +15,6 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from demo.postgres import postgres_programs
 from engine.config.plugin_versions import VERSION
 from tests.support.product import Product
 
@@ -35,7 +34,7 @@ def record(folder: Path, product: Product) -> None:
     """Write the fixture of this release into the folder. The product must have been stopped."""
     folder.mkdir(parents=True, exist_ok=True)
     if url := os.environ.get(DATABASE):
-        command = [str(postgres_programs() / "pg_dump"), "--no-owner", "--no-privileges", "--dbname", url]
+        command = ["pg_dump", "--no-owner", "--no-privileges", "--dbname", url]
         dump = subprocess.run(command, check=True, capture_output=True).stdout
         (folder / POSTGRES).write_bytes(gzip.compress(dump, mtime=0))
     else:
