@@ -9,11 +9,12 @@ LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --gener
 # The variable silences an announcement of Material's successor.
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
 
+HELM := v3.22.0
 VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' engine/config/plugin_versions.py)
 BUILDER = $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah || echo docker)
 
 .DEFAULT_GOAL := help
-.PHONY: help package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom images try-images
+.PHONY: help helm package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom images try-images
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -30,7 +31,7 @@ fast: install ## quick unit tests and vitest, in about a minute; ARGS are pytest
 test: install frontend/dist/index.html .local/kafka ## every test that a change must pass, against real services; ARGS are pytest's
 	@$(VENV)/python -m tests test $(ARGS)
 
-soak: install frontend/dist/index.html .local/kafka ## hours of kills, fuzzing and comparisons that `make test` leaves out
+soak: install frontend/dist/index.html .local/kafka $(if $(shell command -v go),.local/bin/helm) ## hours of kills, fuzzing and comparisons that `make test` leaves out
 	@$(VENV)/python -m tests soak $(ARGS)
 	$(MAKE) fuzz
 	$(MAKE) conformance
@@ -68,6 +69,8 @@ format: install ## format Python and TypeScript, and mend what the linter can me
 	$(VENV)/ruff format .
 	$(VENV)/ruff check --fix .
 	npm --prefix frontend run --silent format
+
+helm: .local/bin/helm ## Helm and Kubernetes' schemas, in .local, for the tests of the chart; needs Go, and minutes
 
 images: ## the container images, tagged with the version, by docker, podman or buildah; ARGS are those of their build
 	@for target in web engine; do \
@@ -143,6 +146,11 @@ frontend/node_modules/.installed: frontend/package-lock.json | needs
 
 frontend/dist/index.html: $(FRONTEND) frontend/node_modules/.installed
 	npm --prefix frontend run --silent build
+	@touch $@
+
+.local/bin/helm: locks/helm.txt | .venv/.run
+	GOBIN=$(CURDIR)/.local/bin go install helm.sh/helm/v3/cmd/helm@$(HELM)
+	$(VENV)/pip download --quiet --disable-pip-version-check --no-deps --require-hashes -r locks/helm.txt --dest .local/kubernetes-schemas
 	@touch $@
 
 .local/kafka: | .venv/.run

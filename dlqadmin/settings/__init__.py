@@ -229,7 +229,8 @@ DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="dlqadmin@localhost")
 # Security
 HTTPS = env.bool("DJANGO_HTTPS", default=not LOCAL)
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^api/v1/(alive|ready)$", r"^healthz$"]
+# Probes and Prometheus ask the process itself, behind the proxy. A redirect would come after a token was sent.
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/(alive|ready)$", r"^healthz$", r"^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS

@@ -1,6 +1,11 @@
-"""What compose.yaml and the Dockerfile promise, read from them: nothing is started."""
+"""What compose.yaml, the Dockerfile and the chart promise, read from them: nothing is started.
 
+test_helm.py renders the chart.
+"""
+
+import json
 import re
+import shlex
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,12 +14,14 @@ import yaml
 from django.conf import settings
 
 from demo.environment import ROOT
+from engine.config.plugin_versions import VERSION
 from engine.config.properties import parse_properties
 from engine.config.worker import parse_worker
 from engine.rest.access import access_rules
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+CHART = ROOT / "deploy" / "helm" / "dlqadmin"
 WITHOUT_HEALTH = {"migrate", "indexer"}  # one ends by itself, the other ends when it cannot go on
 
 
@@ -79,3 +86,31 @@ def test_every_requirement_is_pinned_exactly() -> None:
         for line in (ROOT / name).read_text().splitlines()
     ]
     assert [line for line in lines if "==" not in line and line != "-r requirements.txt"] == []
+
+
+def test_the_chart_has_the_version_of_the_code() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == VERSION
+
+
+def test_the_chart_starts_what_compose_starts() -> None:
+    templates = "".join(path.read_text() for path in (CHART / "templates").iterdir())
+    commands = [
+        yaml.safe_load(found)
+        for found in re.findall(r"\bcommand: (\[[^{}]*?\])(?:$|\")", templates, re.MULTILINE)
+        if not found.startswith("[sh,")  # probes
+    ]
+    ours = ("worker", "replayer", "beat", "indexer", "migrate", "engine")
+    assert sorted(shlex.split(SERVICES[name]["command"]) for name in ours) == sorted(
+        command for command in commands if "engine.spark.executor" not in command
+    )
+    assert "command" not in SERVICES["web"]  # both run the image's
+
+
+def test_the_charts_values_name_secrets_and_hold_none() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert all(row.keys() == {"key"} for row in values["secretEnv"].values())
+    assert values["existingSecret"] == values["kafka"]["bootstrapServers"] == ""
+    assert values["hosts"] == []
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    assert set(values) | {"global"} == set(schema["properties"])

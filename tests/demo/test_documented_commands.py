@@ -47,6 +47,7 @@ from tests.support.documents import PAGES, blocks, calls, inline_commands
 LANGUAGES = {"sh", "http", "text", "properties", "ini", "yaml", "toml", "sql", "python"}
 SHELL_PAGES = [page for page in PAGES if any(block.language == "sh" for block in blocks(page))]
 REQUEST = re.compile(r"(GET|POST|PUT|PATCH|DELETE) +(/\S+)(?: +(.*))?")
+CHART = ROOT / "deploy" / "helm" / "dlqadmin"
 ENGINE_PORT = 8083
 EARTHQUAKE = ("nc72962376", 1.3, "ml", "6km W of Cobb, CA", 1, "reviewed", 1, 1, 1, 1, 1)
 
@@ -297,15 +298,55 @@ def runs_anywhere(_arguments: Sequence[str], _folder: Path) -> None:
     """Accept a program of the operating system, of which only the arguments are ours."""
 
 
-def check_kubectl(arguments: Sequence[str], _folder: Path) -> None:
-    """Check that the applied files exist."""
+def check_kubectl(arguments: Sequence[str], folder: Path) -> None:
+    """Check the keys of Secrets, and the objects of a release `dlqadmin` of the chart."""
     match arguments:
-        case ["apply", "-f", file]:
-            assert (ROOT / file).is_file()
-        case ["create", "secret", "generic", name, *_]:
-            assert f"secretKeyRef: {{ name: {name}," in (ROOT / "deploy/kubernetes/engine.yaml").read_text()
+        case ["create", "namespace", _] | ["config", "set-context", *_]:
+            pass
+        case ["create", "secret", "generic", "dlqadmin", option]:
+            given = parse_keys(folder / option.removeprefix("--from-env-file="))
+            assert given == set(
+                re.findall(r"{ ?key: ([a-z-]+-(?:key|url|token)) ?}", (CHART / "values.yaml").read_text())
+            )
+        case ["create", "secret", "generic", "dlqadmin-metrics", option]:
+            values = yaml.safe_load((CHART / "values.yaml").read_text())
+            assert option == f"--from-literal={values['serviceMonitor']['tokenSecret']['key']}=token"
+        case ["rollout", "restart", *objects] | ["logs", *objects] | ["port-forward", *objects, "8083:8083"]:
+            check_objects(objects)
+        case ["exec", "-it", process, "--", "python", *rest]:
+            check_objects([process])
+            check_python(rest, folder)
         case _:
             pytest.fail(f"no rule for kubectl {shlex.join(arguments)}")
+
+
+def parse_keys(path: Path) -> set[str]:
+    """Return the names before the first = of each line."""
+    return {line.partition("=")[0] for line in path.read_text().splitlines()}
+
+
+def check_objects(names: Sequence[str]) -> None:
+    """Check that the chart's templates have these components."""
+    text = "".join(path.read_text() for path in sorted((CHART / "templates").glob("*.yaml")))
+    processes = set(re.findall(r'"component" "(\w+)"', text)) | {"engine"}
+    assert len(processes) == 7
+    for name in names:
+        kind, _, full = name.partition("/dlqadmin-")
+        assert full in processes
+        assert kind == ("job" if full == "migrations" else "service" if "service" in kind else "deployment")
+
+
+def check_helm(arguments: Sequence[str], _folder: Path) -> None:
+    """Check the chart's folder, and that the release is `dlqadmin`."""
+    match [word for word in arguments if not word.startswith("-")]:
+        case ["upgrade", release, chart, *_]:
+            assert "--install" in arguments
+            assert (ROOT / chart / "Chart.yaml").is_file()
+        case ["history" | "rollback" | "uninstall", release, *_]:
+            pass
+        case _:
+            pytest.fail(f"no rule for helm {shlex.join(arguments)}")
+    assert release == "dlqadmin"
 
 
 def check_docker(arguments: Sequence[str], _folder: Path) -> None:
@@ -337,6 +378,7 @@ RULES: Mapping[str, Rule] = {
     "dlq": lambda arguments, _: check_module("dlqadmin.cli", arguments),
     "curl": check_curl,
     "jq": check_jq,
+    "helm": check_helm,
     "kubectl": check_kubectl,
     "docker": check_docker,
     "openssl": runs_anywhere,

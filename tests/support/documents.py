@@ -20,6 +20,7 @@ PROGRAMS = (
     "pytest",
     "pyspark",
     "curl",
+    "helm",
     "kubectl",
     "docker",
     "openssl",

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 from rest_framework.test import APIClient
 
@@ -64,6 +65,13 @@ def test_only_metrics_that_exist_are_used(as_viewer: APIClient, file: Path) -> N
     used = set(METRIC.findall(file.read_text()))
     assert len(used) > 8
     assert used - known == set()
+
+
+@pytest.mark.django_db
+def test_prometheus_is_not_redirected_to_https(as_viewer: APIClient, settings: Settings) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert as_viewer.get("/metrics").status_code == 200
+    assert as_viewer.get("/api/v1/health").status_code == 301
 
 
 def test_every_alert_has_a_section_in_the_how_to() -> None:
