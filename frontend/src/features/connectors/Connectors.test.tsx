@@ -179,3 +179,9 @@ it("a query and a connector of one name lead to each other's choice", async () =
   expect(text()).toContain("A connector and a Spark query have this name. Choose one.");
   expect(text()).not.toContain("Both use the consumer group");
 });
+
+it("says that no Connect cluster is configured", async () => {
+  await show("/connectors", [], []);
+  expect(document.body.textContent).toContain("No Connect cluster");
+  expect(document.body.textContent).toContain("ENGINE_URL");
+});

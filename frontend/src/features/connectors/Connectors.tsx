@@ -34,7 +34,7 @@ export function Connectors() {
     <>
       {name === undefined ? (
         <PageHead title="Connectors" note={data ? noteOf(data, ago(new Date(dataUpdatedAt).toISOString(), now)) : " "}>
-          <NewConnector isReachable={data?.clusters.some((one) => one.reachable && one.name !== SPARK) ?? false} />
+          <NewConnector clusters={data ? connectClusters(data) : undefined} />
         </PageHead>
       ) : (
         <ConnectorHead name={name} cluster={cluster} software={clusterOf(data, cluster)} />
@@ -67,6 +67,13 @@ function AllConnectors({ list, now }: { list: ConnectorList; now: number }) {
   return (
     <div className={styles.list}>
       {list.results.length > 0 && <Nearest tasks={list.nearest} connectors={list.results} />}
+      {list.clusters.length === 0 && (
+        <Panel>
+          <Notice title="No Connect cluster">
+            Dead letters are indexed and replayed without one. The settings ENGINE_URL and CONNECT_CLUSTERS name some.
+          </Notice>
+        </Panel>
+      )}
       {list.clusters.map((cluster) => {
         const rows = list.results.filter((one) => one.cluster === cluster.name);
         const body = (
@@ -201,14 +208,18 @@ function NoConnectors({ cluster }: { cluster: ConnectCluster }) {
   );
 }
 
-function NewConnector({ isReachable }: { isReachable: boolean }) {
+/** The button. `clusters` is undefined until they are known. */
+function NewConnector({ clusters }: { clusters: ConnectCluster[] | undefined }) {
   const may = useMayEdit();
-  const barred = !may.allowed ? may.reason : isReachable ? undefined : "No Connect cluster responds";
+  const isReachable = clusters?.some((one) => one.reachable);
+  const away = clusters?.length === 0 ? "No Connect cluster is configured" : "No Connect cluster responds";
+  const barred = !may.allowed ? may.reason : isReachable ? undefined : away;
   return barred ? <Button barred={barred}>New connector…</Button> : <Button to="/new-connector">New connector…</Button>;
 }
 
 function noteOf(list: ConnectorList, when: string): string {
   const clusters = connectClusters(list);
+  if (list.clusters.length === 0) return " ";
   const connectors = list.results.filter((one) => !isQuery(one));
   const queries = list.results.length - connectors.length;
   const tasks = connectors.reduce((sum, connector) => sum + connector.tasks.length, 0);
