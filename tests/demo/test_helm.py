@@ -162,6 +162,51 @@ def test_the_values_of_the_how_to_are_accepted(tmp_path: Path) -> None:
     assert len(monitoring.all("ServiceMonitor")) == 2
 
 
+def test_the_notes_say_what_to_do_next(tmp_path: Path) -> None:
+    told = helm.notes(MINIMAL, tmp_path)
+    assert f"kubectl --namespace {NAMESPACE} exec -it deployment/{NAME}-web -- python manage.py createsuperuser" in told
+    assert "https://dlqadmin.example.com" in told
+    for value in ("ingress.enabled", "networkPolicy.webFrom", "networkPolicy.dashboardEgress"):
+        assert value in told
+        assert value not in helm.notes(EVERYTHING, tmp_path)
+    assert "exports.persistence.enabled" in helm.notes(ENGINE_OFF, tmp_path)
+
+
+def test_names_fit_into_dns_however_long_the_releases_is(tmp_path: Path) -> None:
+    rendered = helm.render({**EVERYTHING, "fullnameOverride": "a" * 39 + "-" + "b" * 20}, tmp_path)
+    names = [row["metadata"]["name"] for row in rendered.documents]
+    assert all(re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", name) for name in names)
+    assert len(set(names)) > 10
+
+
+def test_every_named_port_is_one_of_its_pods(everything: Rendered) -> None:
+    """Kubernetes does not refuse others: it never reaches them."""
+    ports = {
+        component: {row["name"]: row["containerPort"] for row in pod["containers"][0].get("ports", ())}
+        for component, pod in everything.pods()
+    }
+    labels = labels_of_pods(everything)
+    used = [
+        (selector, port.get("targetPort", port["port"]))
+        for row in everything.all("Service")
+        for selector in [{"matchLabels": row["spec"]["selector"]}]
+        for port in row["spec"]["ports"]
+    ] + [
+        (spec["podSelector"], port["port"])
+        for spec in policies(everything).values()
+        for rule in spec.get("ingress", ())
+        for port in rule.get("ports", ())
+    ]
+    assert len(used) > 6
+    for selector, port in used:
+        [component] = [name for name, given in labels.items() if selects(selector, given)]
+        assert port in {*ports[component], *ports[component].values()}
+    for component, pod in everything.pods():
+        for kind in ("startup", "readiness", "liveness"):
+            if asked := pod["containers"][0].get(f"{kind}Probe", {}).get("httpGet"):
+                assert asked["port"] in ports[component]
+
+
 # Pods
 
 

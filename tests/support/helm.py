@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from shutil import which
+from shutil import copytree, which
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
@@ -76,12 +76,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([find(), *arguments], env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
-def template(values: Mapping[str, Any], folder: Path, version: str = VERSIONS[-1]) -> subprocess.CompletedProcess[str]:
+def template(
+    values: Mapping[str, Any], folder: Path, version: str = VERSIONS[-1], chart: Path = CHART
+) -> subprocess.CompletedProcess[str]:
     """Run `helm template` with these values. Raises HelmMissing."""
     file = folder / "values.yaml"
     file.write_text(yaml.safe_dump(values))
     flags = ("--namespace", NAMESPACE, "--kube-version", version, "--values", str(file))
-    return run("template", RELEASE, str(CHART), *flags)
+    return run("template", RELEASE, str(chart), *flags)
 
 
 def render(values: Mapping[str, Any], folder: Path) -> Rendered:
@@ -89,6 +91,18 @@ def render(values: Mapping[str, Any], folder: Path) -> Rendered:
     done = template(values, folder)
     assert done.returncode == 0, done.stderr
     return Rendered([row for row in yaml.safe_load_all(done.stdout) if row], done.stdout)
+
+
+def notes(values: Mapping[str, Any], folder: Path) -> str:
+    """Return what Helm prints after an installation. It prints only with a cluster, so an object holds the text."""
+    chart = folder / "chart"
+    copytree(CHART, chart, dirs_exist_ok=True)
+    (chart / "notes").write_text((CHART / "templates" / "NOTES.txt").read_text())
+    (chart / "templates" / "text.yaml").write_text('kind: Text\ntext: {{ tpl (.Files.Get "notes") . | toJson }}\n')
+    done = template(values, folder, chart=chart)
+    assert done.returncode == 0, done.stderr
+    [found] = [row["text"] for row in yaml.safe_load_all(done.stdout) if row and row["kind"] == "Text"]
+    return str(found)
 
 
 @cache
