@@ -10,11 +10,11 @@ from pathlib import Path
 import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from dlqadmin.connectors import client, connect_clusters
 from dlqadmin.doctor.check_results import CheckResult, error, ok, warning
 from dlqadmin.host.redis_server import executable
+from dlqadmin.rest import migrations_state
 from engine.config.masking import mask_url
 from engine.config.plugin_versions import VERSION
 
@@ -46,8 +46,7 @@ def database_checks() -> Iterator[CheckResult]:
     try:
         connection.ensure_connection()
         version = ".".join(map(str, connection.get_database_version()))
-        executor = MigrationExecutor(connection)
-        missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+        missing = len(migrations_state.missing())
         now = _database_time() if connection.vendor == "postgresql" else None
     except DatabaseError as problem:
         yield error("database", f"The database can't be used: {_first_line(problem)}.", "Check DATABASE_URL.")

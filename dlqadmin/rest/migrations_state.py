@@ -18,20 +18,24 @@ class _Known:
     is_migrated = False
 
 
-def refusal() -> str | None:
-    """Return one sentence if the database lacks migrations. Raises OperationalError without a database."""
+def missing() -> list[str]:
+    """Return the names of the migrations that the database lacks. Raises OperationalError without a database."""
     if _Known.is_migrated:
-        return None
+        return []
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if not plan:
-        _Known.is_migrated = True
+    _Known.is_migrated = not plan
+    return [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan]
+
+
+def refusal() -> str | None:
+    """Return one sentence if the database lacks migrations. Raises OperationalError without a database."""
+    names = missing()
+    if not names:
         return None
-    names = [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan[:NAMED]]
-    more = f" and {len(plan) - NAMED} more" if len(plan) > NAMED else ""
-    return (
-        f"The database lacks the migrations {', '.join(names)}{more}: run `dlqadmin manage migrate` with this version."
-    )
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    listed = f"{', '.join(names[:NAMED])}{more}"
+    return f"The database lacks the migrations {listed}: run `dlqadmin manage migrate` with this version."
 
 
 def require_migrations() -> None:
