@@ -50,26 +50,28 @@ response.raise_for_status()
 class Deployment:
     """The services of compose.yaml with the settings of `home/.env`, published on a free port."""
 
-    def __init__(self, docker: Docker, home: Path, services: Mapping[str, str]) -> None:
-        """`services` are images in place of those of third parties."""
+    def __init__(self, docker: Docker, home: Path, services: Mapping[str, str], profile: str = "") -> None:
+        """`services` are images in place of those of third parties. A profile starts further services."""
         self.address = f"{HOST}:{free_ports(1)[0]}"
         self.docker = Docker({**docker.env, "WEB_BIND": self.address})
         self._home = home
+        self._profile = ["--profile", profile] if profile else []
         images = {name: {"image": image, "pull_policy": "never"} for name, image in services.items()}
         (home / "images.yaml").write_text(json.dumps({"services": images}))
         self._project = f"dlqadmin-test-{secrets.token_hex(3)}"
         self._token = ""
 
-    def configure(self) -> None:
-        """Write settings with made-up secrets."""
-        settings = {name: secrets.token_hex(32) for name in SECRETS} | {"ALLOWED_HOSTS": "dlqadmin.example.com"}
+    def configure(self, **others: str) -> None:
+        """Write settings with made-up secrets, and other settings."""
+        settings = {name: secrets.token_hex(32) for name in SECRETS}
+        settings |= {"ALLOWED_HOSTS": "dlqadmin.example.com", **others}
         (self._home / ".env").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
 
     @property
     def options(self) -> list[str]:
         """The options of `docker compose` that choose this deployment."""
         files = ["--file", str(ROOT / "compose.yaml"), "--file", str(self._home / "images.yaml")]
-        return ["--project-name", self._project, "--env-file", str(self._home / ".env"), *files]
+        return ["--project-name", self._project, "--env-file", str(self._home / ".env"), *files, *self._profile]
 
     def compose(self, *arguments: str, timeout_s: float = 120, text: str = "") -> str:
         """Run `docker compose` on this deployment."""
@@ -186,6 +188,23 @@ class Deployment:
         body = {"reason": "the amounts are numbers now", "plan_digest": planned["plan"]["digest"]}
         self.rest("POST", f"replays/{planned['id']}/run", json=body)
         return int(planned["id"])
+
+    def do_main_job(self, orders: Sequence[Mapping[str, Any]], repaired: Mapping[str, Mapping[str, Any]]) -> None:
+        """Create the connector, let orders fail, repair and replay them; return when all are proven to have passed.
+
+        `repaired` are the orders that fail, by their ids, as they should be.
+        """
+        self.engine("POST", "/connectors", {"name": CONNECTOR, "config": CONFIG})
+        self.produce(orders)
+        self.until_indexed(len(repaired))
+        letters = {self.rest("GET", f"dead-letters/{row['id']}")["key"]["text"]: row["id"] for row in self.letters()}
+        assert set(letters) == set(repaired)
+        for key, letter in letters.items():
+            self.repair(letter, repaired[key])
+        replay = self.replay(list(letters.values()))
+        assert self.until_done(replay)["counts"]["passed"] == len(repaired)
+        assert self.outcomes(replay) == [("passed", "proven")] * len(repaired)
+        assert len(self.arrived()) == len(orders)
 
     def until_done(self, replay: int) -> dict[str, Any]:
         """Return the replay when its outcomes are known."""

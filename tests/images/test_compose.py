@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dlqadmin.host.network import wait_until
-from tests.images.deployment import CONFIG, CONNECTOR, DONE_TIMEOUT_S, Deployment
+from tests.images.deployment import DONE_TIMEOUT_S, Deployment
 
 pytestmark = pytest.mark.timeout(3600)
 
@@ -55,20 +55,7 @@ def test_an_engine_cannot_reach_the_database(deployment: Deployment) -> None:
 
 
 def test_failed_records_are_repaired_and_replayed_and_proven(deployment: Deployment) -> None:
-    deployment.engine("POST", "/connectors", {"name": CONNECTOR, "config": CONFIG})
-    deployment.produce(ORDERS)
-    deployment.until_indexed(len(BROKEN))
-    letters = {
-        deployment.rest("GET", f"dead-letters/{row['id']}")["key"]["text"]: row["id"] for row in deployment.letters()
-    }
-    assert set(letters) == set(BROKEN)
-    for key, letter in letters.items():
-        deployment.repair(letter, BROKEN[key])
-    replay = deployment.replay(list(letters.values()))
-    counts = deployment.until_done(replay)["counts"]
-    assert (counts["passed"], counts["total"]) == (len(BROKEN), len(BROKEN))
-    assert deployment.outcomes(replay) == [("passed", "proven")] * len(BROKEN)
-    assert len(deployment.arrived()) == len(ORDERS)
+    deployment.do_main_job(ORDERS, BROKEN)
 
 
 def test_a_file_that_a_worker_wrote_is_handed_out_by_the_web_server(deployment: Deployment) -> None:
