@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", parents=[kafka], help="check Kafka, ACLs, Redis, database, clock and disk")
     doctor.add_argument("--json", action="store_true", help="print JSON")
 
-    manage = commands.add_parser("manage", parents=[data], help="run a command of Django's manage.py", add_help=False)
+    manage = commands.add_parser("manage", parents=[data], help="run a command of Django's manage.py")
     manage.add_argument("arguments", nargs=argparse.REMAINDER, help="such as migrate or createsuperuser")
     return top
 
