@@ -12,6 +12,7 @@ from tests.images.deployment import Deployment
 from tests.images.docker import Docker
 
 ORDERS: list[Mapping[str, Any]] = [{"id": "order-1", "amount": 1}, {"id": "order-2", "amount": "ten"}]
+DAEMON = "-m engine.spark.daemon"  # the parent of Python workers
 WORKERS = ("spark-worker-1", "spark-worker-2")
 
 pytestmark = pytest.mark.timeout(3600)
@@ -36,6 +37,6 @@ def cluster(
 
 def test_leases_run_on_the_cluster(cluster: Deployment) -> None:
     cluster.do_main_job(ORDERS, {"order-2": {"id": "order-2", "amount": 10}})
-    busy = [name for name in WORKERS if "engine.spark.daemon" in cluster.execute(name, "ps", "-eo", "args")]
+    busy = [name for name in WORKERS if DAEMON in cluster.execute(name, "ps", "-eo", "args")]
     assert busy
-    assert "engine.spark.daemon" not in cluster.execute("engine", "ps", "-eo", "args")
+    assert DAEMON not in cluster.execute("engine", "ps", "-eo", "args")
