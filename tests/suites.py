@@ -68,7 +68,7 @@ POSTGRES = Suite(
     nice=COMPUTES,
 )
 SPARK = Suite("spark", ("tests/spark",), "spark", with_broker=True)
-BROWSER = Suite("browser", ("tests/browser", "tests/demo", "tests/security"), "browser")
+BROWSER = Suite("browser", ("tests/browser", "tests/demo", "tests/dlqadmin/upgrades", "tests/security"), "browser")
 CHAOS = Suite("chaos", ("tests/chaos",), "chaos")
 IMAGES = Suite("images", ("tests/images",), "images")
 INTEROP = Suite("interop", ("tests/interop",), "interop", with_broker=True)

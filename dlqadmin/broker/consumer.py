@@ -1,6 +1,7 @@
 """A consumer group member with explicit commits."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +13,9 @@ from dlqadmin.broker.topics import client_config
 from engine.record.record import RawRecord
 
 SESSION_MS = 10_000  # the partitions of a member that was killed go to another one after this time
+
+TIMEOUT_S = 10.0
+log = logging.getLogger(__name__)
 
 # Errors from which a running consumer recovers by itself.
 _PASSING = {
@@ -32,7 +36,20 @@ class GroupConsumer:
     leaves the group at once.
     """
 
-    def __init__(self, group: str, topics: Sequence[str], excluded: Sequence[str] = (), refresh_ms: int = 5000) -> None:
+    def __init__(
+        self,
+        group: str,
+        topics: Sequence[str],
+        excluded: Sequence[str] = (),
+        refresh_ms: int = 5000,
+        stored: Callable[[], Mapping[tuple[str, int], int]] | None = None,
+    ) -> None:
+        """`stored` returns the next offsets that a database holds, of all partitions that it knows.
+
+        Where the group has committed a later offset, the database is a restored backup. The group goes back then.
+        """
+        self._stored = stored
+        self._known = None if stored is None else stored()
         self._consumer = Consumer(
             client_config(
                 {
@@ -53,7 +70,32 @@ class GroupConsumer:
             )
         )
         if topics:  # the client refuses an empty subscription
-            self._consumer.subscribe(list(topics))
+            self._consumer.subscribe(list(topics), on_assign=self._begin)
+
+    def _begin(self, consumer: Consumer, partitions: list[KafkaTopicPartition]) -> None:
+        """Begin to read the assigned partitions. The first time, go back where the database is older."""
+        known, self._known = self._known, None
+        if known is not None and self._stored is not None and partitions:
+            try:
+                ahead = [place for place in consumer.committed(partitions, TIMEOUT_S) if _is_ahead(place, known)]
+                if ahead:  # or another member has gone on since
+                    known = self._stored()
+                    self._go_back([place for place in ahead if _is_ahead(place, known)], known)
+            except KafkaException as error:
+                raise BrokerUnavailable(str(error)) from error
+        consumer.assign(partitions)
+
+    def _go_back(self, places: Sequence[KafkaTopicPartition], known: Mapping[tuple[str, int], int]) -> None:
+        """Commit the offsets that the database holds, before anything is read: another member may take over."""
+        for place in places:
+            committed, (begin, _end) = place.offset, self._consumer.get_watermark_offsets(place, TIMEOUT_S)
+            place.offset = max(begin, known.get((place.topic, place.partition), begin))
+            log.warning(
+                "%s-%d is read again from %d on, not from %d: the database is older than the group's offsets",
+                place.topic, place.partition, place.offset, committed,
+            )  # fmt: skip
+        if places:
+            self._consumer.commit(offsets=list(places), asynchronous=False)
 
     def poll(self, max_records: int, timeout_s: float) -> Sequence[RawRecord]:
         """Return records in order of their partition's offsets.
@@ -106,3 +148,8 @@ class GroupConsumer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _is_ahead(committed: KafkaTopicPartition, stored: Mapping[tuple[str, int], int]) -> bool:
+    """Return whether the group has committed an offset that the database does not know."""
+    return committed.offset > stored.get((committed.topic, committed.partition), -1) and committed.offset >= 0

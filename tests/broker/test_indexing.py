@@ -250,6 +250,21 @@ def test_a_broker_that_restarts_is_waited_for(own_broker: LocalBroker, settings:
     assert DeadLetter.objects.count() == 2
 
 
+@pytest.mark.django_db(transaction=True)  # another thread asks the database, too
+def test_an_index_that_is_older_than_the_groups_offsets_reads_what_it_lacks(topics: Topics) -> None:
+    for number in range(4):
+        topics.send(topics.dead, b"%d" % number, partition=number // 3)
+    assert topics.index() == 4
+    DeadLetter.objects.exclude(partition=0, offset=0).delete()  # as if last night's database had been restored
+    IndexPosition.objects.filter(topic=topics.dead, partition=0).update(position=1)
+    IndexPosition.objects.filter(topic=topics.dead, partition=1).delete()
+    topics.send(topics.dead, b"4", partition=0)
+    assert topics.index() == 4
+    assert topics.index() == 0
+    values = DeadLetterBody.objects.values_list("value", flat=True)
+    assert sorted(bytes(value or b"") for value in values) == [b"0", b"1", b"2", b"3", b"4"]
+
+
 def test_an_indexer_stays_in_its_group_while_the_broker_is_away(
     own_broker: LocalBroker, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import msgspec
 from django.conf import settings
@@ -22,7 +23,7 @@ from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_
 from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
-from dlqadmin.deadletters.index.writer import note_ends, stored_positions, write
+from dlqadmin.deadletters.index.writer import all_positions, note_ends, stored_positions, write
 
 FIRST_BATCH, MOST = 500, 5000  # records
 BATCH_BYTES = 8 * 1024 * 1024
@@ -49,7 +50,10 @@ def follow(
     while not stop.is_set():
         try:
             followed = followed_topics()
-            with GroupConsumer(group, followed.subscription, sorted(followed.excluded), refresh_ms=2000) as consumer:
+            stored = partial(all_positions, settings.CLUSTER)
+            with GroupConsumer(
+                group, followed.subscription, sorted(followed.excluded), refresh_ms=2000, stored=stored
+            ) as consumer:
                 indexer = Indexer(consumer, group, settings.CLUSTER, followed)
                 topics.cluster()
                 on_reading()

@@ -100,6 +100,12 @@ def stored_positions(cluster: str, wanted: Collection[tuple[str, int]]) -> dict[
     return {(topic, number): position for topic, number, position in rows if (topic, number) in wanted}
 
 
+def all_positions(cluster: str) -> dict[tuple[str, int], int]:
+    """Return the indexed positions of all partitions of a cluster."""
+    rows = IndexPosition.objects.filter(cluster=cluster).order_by().values_list("topic", "partition", "position")
+    return {(topic, number): position for topic, number, position in rows}
+
+
 def lock_positions(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> dict[tuple[str, int], int]:
     """Lock the partitions of the batch until the commit; return their indexed positions."""
     wanted = {(item.message.topic, item.message.partition) for item in batch}
