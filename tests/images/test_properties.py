@@ -83,11 +83,13 @@ def test_no_layer_has_a_secret(daemon: Docker, images: Mapping[str, str], own_la
     assert [name for name in found if SECRET_NAMES.search(name) and not PUBLIC.search(name)] == []
 
 
-def test_an_image_is_small(own_layers: tuple[str, list[Layer]], record_property: Callable[[str, object], None]) -> None:
+def test_an_image_is_small(
+    own_layers: tuple[str, list[Layer]], record_testsuite_property: Callable[[str, object], None]
+) -> None:
     target, own = own_layers
     size = sum(layer.compressed for layer in own) / MB
-    record_property("compressed MB", f"{size:.0f}")
-    record_property("unpacked MB", f"{sum(layer.size for layer in own) / MB:.0f}")
+    record_testsuite_property(f"{target}: compressed MB", f"{size:.0f}")
+    record_testsuite_property(f"{target}: unpacked MB", f"{sum(layer.size for layer in own) / MB:.0f}")
     assert size <= MOST_MB[target], [(layer.compressed // MB, layer.names[:3]) for layer in own]
 
 
