@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -27,6 +27,8 @@ QUICK_START = driver_options()  # every JVM here loads the classes that the engi
 class SparkCluster:
     """Its processes are children of this one; an executor is below the worker that started it."""
 
+    host = HOST  # where the master listens
+
     def __init__(self, home: Path, secret: str = "", workers: int = WORKERS, cores: int = CORES) -> None:
         """With a secret its processes take connections of those that know it, as compose.yaml has it.
 
@@ -44,12 +46,12 @@ class SparkCluster:
     @property
     def master(self) -> str:
         """What an engine names as `spark.master`."""
-        return f"spark://{HOST}:{self.port}"
+        return f"spark://{self.host}:{self.port}"
 
     def start(self) -> Self:
         """Start it and return when the master listens; workers come by themselves."""
-        self._start("master.Master", "-h", HOST, "-p", str(self.port), "--webui-port", "0")
-        wait_until(lambda: is_answering(HOST, self.port), "the Spark master", START_TIMEOUT_S)
+        self._start("master.Master", "-h", self.host, "-p", str(self.port), "--webui-port", "0")
+        wait_until(lambda: is_answering(self.host, self.port), "the Spark master", START_TIMEOUT_S)
         for number in range(self.workers):
             self.add_worker(number)
         return self
@@ -57,8 +59,13 @@ class SparkCluster:
     def add_worker(self, number: int) -> Process:
         """Start a worker. It registers with the master by itself."""
         work = str(self.home / f"worker-{number}")
-        options = ("-h", HOST, "-c", str(self.cores), "-m", "4g", "-d", work, "--webui-port", "0")
-        return self._start("worker.Worker", *options, self.master, **self.surroundings(number))
+        host = self.host_of(number)
+        options = ("-h", host, "-c", str(self.cores), "-m", "4g", "-d", work, "--webui-port", "0")
+        return self._start("worker.Worker", *options, self.master, host=host, **self.surroundings(number))
+
+    def host_of(self, number: int) -> str:
+        """Return the address of a worker."""
+        return HOST
 
     def surroundings(self, number: int) -> dict[str, Any]:
         """Return what differs from this process's own working directory and environment for a worker."""
@@ -94,8 +101,10 @@ class SparkCluster:
         *arguments: str,
         cwd: Path | None = None,
         env: Mapping[str, str] = MappingProxyType({}),
+        host: str = "",
+        prefix: Sequence[str] = (),
     ) -> Process:
-        command = [str(SPARK_HOME / "bin/spark-class"), f"org.apache.spark.deploy.{name}"]
+        command = [*prefix, str(SPARK_HOME / "bin/spark-class"), f"org.apache.spark.deploy.{name}"]
         properties = "-Dspark.authenticate=true -Dspark.network.crypto.enabled=true" if self.secret else ""
         if self.decommission:
             properties += " -Dspark.decommission.enabled=true"
@@ -105,7 +114,7 @@ class SparkCluster:
             **({"_SPARK_AUTH_SECRET": self.secret} if self.secret else {}),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
-            "SPARK_LOCAL_IP": HOST,
+            "SPARK_LOCAL_IP": host or self.host,
             "SPARK_HOME": str(SPARK_HOME),
         }
         with (self.home / "spark.log").open("ab") as log:

@@ -24,6 +24,7 @@ from tests.chaos.spark_cluster import QUICK_START
 from tests.spark.bare_cluster import BareCluster, make_full_environment
 from tests.spark.dataframes.test_kills import KilledJob, executors
 from tests.spark.engine_process import ROOT, Engine, Topics, descendants, file_sink
+from tests.spark.namespaces import NamespacedCluster, Namespaces, can_be_made
 from tests.spark.test_kills import Journey
 from tests.spark.test_mirror import mirror
 from tests.spark.test_source import append, source
@@ -403,3 +404,47 @@ def test_executors_come_and_go_with_the_leases(
         engine.delete_connectors()
         engine.until(lambda: cluster.executors() == [], "no executor is left")
     assert engine.lost_leases() == 0
+
+
+@pytest.mark.soak  # shorter: the tests above, with all hosts at one address
+@pytest.mark.skipif(not can_be_made(), reason="only root can make network namespaces")
+def test_workers_on_hosts_of_their_own_survive_killed_executors(make_engine: MakeEngine, tmp_path: Path) -> None:
+    """Each worker is in a network namespace. Whatever names the loopback address for another host fails."""
+    network = Namespaces(2)
+    ports = free_ports(3)
+    bridge = f"BRIDGE://{network.here}:{ports[2]}"
+    overrides = {
+        "listeners": f"PLAINTEXT://{HOST}:{ports[0]},CONTROLLER://{HOST}:{ports[1]},{bridge}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{ports[0]},{bridge}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,BRIDGE:PLAINTEXT",
+    }
+    kafka, cluster = (
+        LocalBroker(tmp_path / "kafka", ports[0], overrides),
+        NamespacedCluster(tmp_path / "spark", network),
+    )
+    try:
+        network.open()
+        kafka.start()
+        topics = Topics(kafka.bootstrap_servers)
+        here = {"spark__driver__host": network.here, "spark__driver__bindAddress": network.here}
+        engine = make_engine(cluster.start(), f"{network.here}:{ports[2]}", slots="4", **here)
+        home = tmp_path / "files"
+        for name in ("sink", "stream"):
+            (home / name).mkdir()
+        sink, stream = (
+            Journey(engine, topics, home / "sink", RECORDS),
+            Counting(engine, topics, home / "stream", RECORDS),
+        )
+        stream.begin()
+        stream.send(range(RECORDS))
+        sink.begin()
+        for pid_file in (stream.pid_file, sink.pid_file):
+            kill_executor_of(cluster, engine, pid_file)
+        stream.await_consumed(RECORDS)
+        stream.check()
+        sink.check()
+        engine.close()
+    finally:
+        cluster.close()
+        kafka.stop()
+        network.close()
