@@ -1,4 +1,4 @@
-"""Where the code is and where the data is: beside the code in a clone, in the user's data folder once installed."""
+"""The folders of code and data. The data is beside the code in a clone, else in the user's data folder."""
 
 from __future__ import annotations
 

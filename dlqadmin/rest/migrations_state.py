@@ -1,4 +1,4 @@
-"""Whether the database has the tables that this version needs.
+"""The check that the database has the tables of this version.
 
 An older version's process runs on a newer database until the next release takes away what it needs. A newer version's
 process does not run on an older database.
@@ -13,7 +13,7 @@ NAMED = 3  # migrations in the sentence; the command shows them all
 
 
 class _Known:
-    """What is known of the database. A database that was migrated once stays so."""
+    """The knowledge of this process about the database. A database that was migrated once stays so."""
 
     is_migrated = False
 

@@ -23,7 +23,7 @@ class FirstUser(msgspec.Struct, frozen=True):
 
 
 class PreparationResult(msgspec.Struct, frozen=True):
-    """What was found and done. `problem` is a sentence; if there is one, the rest tells nothing."""
+    """The findings of a preparation. `problem` is a sentence; if there is one, the rest tells nothing."""
 
     problem: str = ""
     brokers: int = 0

@@ -1,4 +1,4 @@
-"""What compose.yaml, the Dockerfile and the chart promise, read from them: nothing is started.
+"""The promises of compose.yaml, the Dockerfile and the chart, read from them: nothing is started.
 
 test_helm.py renders the chart.
 """

@@ -29,7 +29,7 @@ class HelmMissing(Exception):
 
 
 class Rendered(NamedTuple):
-    """What Helm made of the chart."""
+    """The objects that Helm made of the chart."""
 
     documents: list[Document]
     text: str
