@@ -1,11 +1,11 @@
-"""The availability of the Kafka cluster, cached for a few seconds."""
+"""The availability of each Kafka cluster, cached for a few seconds."""
 
 import time
 from dataclasses import dataclass
 
 from django.conf import settings
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 
 KEPT_S = 5.0
@@ -29,7 +29,7 @@ def availability() -> KafkaAvailability:
 
     An unreachable cluster is a result, not an error.
     """
-    address = settings.KAFKA_BOOTSTRAP_SERVERS
+    address = clusters.address()
     asked_at, found = _answers.get(address, (0.0, None))
     if found is None or time.monotonic() - asked_at > KEPT_S:
         try:

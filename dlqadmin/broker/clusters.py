@@ -1,59 +1,66 @@
-"""Clusters by name, and the client options of each: the own cluster and OTHER_CLUSTERS."""
+"""The Kafka cluster that queries go to, and the client options of each cluster."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from django.conf import settings
 
+from dlqadmin.broker import cluster_settings
+from dlqadmin.broker.cluster_settings import SERVERS, problem_message
 from dlqadmin.broker.messages import BrokerUnavailable
-from engine.config.masking import is_secret
-from engine.config.options import nearest
 from engine.errors import ConfigError
-from engine.kafka.client_options import admin_settings, client_problems
+from engine.kafka.client_options import admin_settings
 
 ClientOption = str | int | float | bool
 QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka must not log to stderr
-SERVERS = "bootstrap.servers"
-SECURITY = ("security.protocol", "sasl.", "ssl.")
-OTHERS = frozenset({SERVERS, "broker.address.family", "client.id", "client.rack", "socket.timeout.ms"})
-CHECKED = "enable.ssl.certificate.verification"
-# The names used for hints about misspelt options only.
-KNOWN = (
-    SERVERS, "security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "sasl.jaas.config",
-    "sasl.oauthbearer.method", "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret",
-    "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.scope", "ssl.ca.location", "ssl.certificate.location",
-    "ssl.key.location", "ssl.key.password", "ssl.truststore.location", "ssl.truststore.password",
-    "ssl.keystore.location", "ssl.keystore.password", "ssl.endpoint.identification.algorithm",
-)  # fmt: skip
+
+
+def current() -> str:
+    """Return the name of the cluster that queries go to: the own one, unless `on` chose another."""
+    return _current.get() or str(settings.CLUSTER)
+
+
+@contextmanager
+def on(name: str) -> Iterator[None]:
+    """Send all queries within this block to the cluster of that name; "" is the own one.
+
+    Threads that the block starts need a copy of its context (`contextvars.copy_context`).
+    """
+    before = _current.set("" if name == settings.CLUSTER else name)
+    try:
+        yield
+    finally:
+        _current.reset(before)
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the other configured clusters, sorted.
+    """Return the names of the other clusters that are enabled, sorted."""
+    return tuple(name for name, found in cluster_settings.others().items() if found.is_enabled)
 
-    The own cluster is not among them; its name is "" everywhere.
-    """
-    return tuple(sorted(settings.OTHER_CLUSTERS))
+
+def indexed() -> tuple[str, ...]:
+    """Return the names of the clusters whose dead letters are indexed, the own one first."""
+    others = cluster_settings.others().items()
+    return (settings.CLUSTER, *(name for name, one in others if one.is_enabled and one.dead_letter_topics))
 
 
 def given_options(name: str = "") -> Mapping[str, str]:
-    """Return a cluster's options as configured, including secrets.
+    """Return a cluster's client options as configured, including secrets.
 
-    Raises KeyError for an unknown cluster.
+    Raises KeyError for an unknown cluster, BrokerUnavailable for a secret that can't be read.
     """
-    if name:
-        return {option: str(value) for option, value in settings.OTHER_CLUSTERS[name].items()}
-    return {SERVERS: settings.KAFKA_BOOTSTRAP_SERVERS, **settings.KAFKA_SECURITY}
+    return cluster_settings.settings_of(name).client_options()
 
 
 def client_options(name: str = "") -> dict[str, ClientOption]:
     """Return the base options of every client of the cluster, in librdkafka's names.
 
     "" is the own cluster. Java key stores are read at each call, so the next client uses a renewed
-    certificate. Raises KeyError for an unknown cluster, BrokerUnavailable for a key store that can no longer
-    be read.
+    certificate. Raises KeyError for an unknown cluster, BrokerUnavailable for a key store or a secret that can no
+    longer be read.
     """
     given = given_options(name)
     if given.keys() == {SERVERS}:
@@ -61,55 +68,22 @@ def client_options(name: str = "") -> dict[str, ClientOption]:
     try:
         return {**admin_settings(given), "log_level": 0, "socket.timeout.ms": given.get("socket.timeout.ms", 5000)}
     except ConfigError as error:
-        raise BrokerUnavailable(_problem_message(name, error.problems[0])) from error
+        where = "" if name == settings.CLUSTER else name
+        raise BrokerUnavailable(problem_message(where, error.problems[0])) from error
 
 
-def problems() -> Iterator[str]:
-    """Yield a sentence for each problem with the configured options, without secrets."""
-    yield from _problems("", settings.KAFKA_SECURITY)
-    for name, options in settings.OTHER_CLUSTERS.items():
-        if not name or name == settings.CLUSTER:
-            yield f"OTHER_CLUSTERS: {name!r} is the name of the main cluster. Choose another name"
-        elif not isinstance(options, dict) or not options.get(SERVERS):
-            yield f"OTHER_CLUSTERS: {name} must be an object with {SERVERS} and the other client options"
-        else:
-            yield from _problems(name, {option: str(value) for option, value in options.items()})
-
-
-def _problems(name: str, options: Mapping[str, str]) -> Iterator[str]:
-    allowed = {option: value for option, value in options.items() if _is_allowed(option, own=not name)}
-    for option in options.keys() - allowed.keys():
-        yield _problem_message(name, (option, None, _refusal(option)))
-    found = client_problems("", allowed)
-    for problem in found:
-        yield _problem_message(name, problem)
-    if not found:
-        yield from (_problem_message(name, problem) for problem in _unreadable_files(allowed))
-
-
-def _is_allowed(option: str, *, own: bool) -> bool:
-    return option.startswith(SECURITY) or (not own and option in OTHERS)
-
-
-def _refusal(option: str) -> str:
-    if option == CHECKED:
-        return "is not allowed, because it disables the check of the broker's certificate. Set ssl.ca.location instead"
-    return f"is not a known connection option{nearest(option, KNOWN)}"
-
-
-def _unreadable_files(options: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
-    """Yield files that the dashboard, or its reader of Java key stores, cannot read."""
-    for option, value in options.items():
-        if option.endswith(".location") and not os.access(value, os.R_OK):
-            yield option, value, "can't be read" if Path(value).exists() else "does not exist"
-            return
+def address() -> str:
+    """Return a key that distinguishes the clusters that queries go to: the name, and the servers."""
+    name = current()
     try:
-        admin_settings(options)
-    except ConfigError as error:
-        yield from error.problems
+        return f"{name} {cluster_settings.settings_of(name).servers}"
+    except KeyError:
+        return f"{name} "
 
 
-def _problem_message(name: str, problem: tuple[str, str | None, str]) -> str:
-    option, value, text = problem
-    where = f"OTHER_CLUSTERS: {name}: {option}" if name else "KAFKA_" + option.upper().replace(".", "_")
-    return f"{where}{f' {value!r}' if value and not is_secret(option) else ''} {text}"
+def unknown(name: str) -> str:
+    """Return the sentence about a cluster that is not configured, or is disabled."""
+    return f"There is no Kafka cluster {name}, or it is disabled"
+
+
+_current: ContextVar[str] = ContextVar("cluster", default="")

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 from django.conf import settings
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.messages import BrokerUnavailable, NotAuthorized
 from engine.record.record import RawRecord
 
@@ -131,7 +131,7 @@ def find(
 def find_now(
     names: Iterable[str], clock: Callable[[], float] = time.monotonic, kafka: TopicQueries = topics
 ) -> dict[str, InternalTopic]:
-    """Return the internal topics on the cluster of `topics.on`, at most 30 s old.
+    """Return the internal topics on the cluster of `clusters.on`, at most 30 s old.
 
     A missing topic is judged by its name only. A topic that cannot be read while the cluster responds counts
     as internal. Raises BrokerUnavailable.
@@ -139,7 +139,7 @@ def find_now(
     wanted = list(dict.fromkeys(names))
     found = {name: internal for name in wanted if (internal := by_name(name)) is not None}
     left = [name for name in wanted if name not in found or found[name].is_liftable]
-    now, address = clock(), topics.address()
+    now, address = clock(), clusters.address()
     with _lock:
         kept = {name: _kept[address, name] for name in left if (address, name) in _kept}
     fresh = {name: internal for name, (at, internal) in kept.items() if now - at < KEPT_S}

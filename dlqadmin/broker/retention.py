@@ -5,9 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from django.conf import settings
-
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.availability import availability
 from dlqadmin.broker.messages import BrokerUnavailable
 
@@ -46,14 +44,14 @@ class RetentionCache(Generic[K, V]):
 
     def get(self, wanted: Sequence[K], within_s: float = KEPT_S) -> dict[K, V]:
         """Return the answers, at most `within_s` seconds old."""
-        address, now = settings.KAFKA_BOOTSTRAP_SERVERS, self._clock()
-        # This also drops expired answers, and answers of another cluster.
-        kept = {key: row for (at, key), row in self._rows.items() if at == address and now - row[0] <= KEPT_S}
+        address, now = clusters.address(), self._clock()
+        valid = {key: row for key, row in self._rows.items() if now - row[0] <= KEPT_S}
+        kept = {key: row for (at, key), row in valid.items() if at == address}
         missing = [key for key in dict.fromkeys(wanted) if key not in kept or now - kept[key][0] > within_s]
         if missing:
             found = self._ask(missing)
             kept |= {key: (now, found.get(key)) for key in missing}
-            self._rows = {(address, key): row for key, row in kept.items()}
+            self._rows = valid | {(address, key): row for key, row in kept.items()}
         return {key: value for key in wanted if (value := kept[key][1]) is not None}
 
 

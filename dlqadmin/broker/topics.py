@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +12,7 @@ from confluent_kafka import TopicPartition as KafkaTopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
 from django.conf import settings
 
-from dlqadmin.broker.clusters import SERVERS, ClientOption, client_options
+from dlqadmin.broker.clusters import ClientOption, address, client_options, current, unknown
 from dlqadmin.broker.messages import BrokerUnavailable, NotAuthorized, from_kafka
 from engine.record.record import RawRecord
 
@@ -42,19 +41,9 @@ def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, 
     Raises BrokerUnavailable, also if no cluster has that name.
     """
     try:
-        return {**client_options(_name.get()), **(extra or {})}
+        return {**client_options(current()), **(extra or {})}
     except KeyError:
-        raise BrokerUnavailable(f"OTHER_CLUSTERS has no cluster {_name.get()}") from None
-
-
-@contextmanager
-def on(name: str) -> Iterator[None]:
-    """Send all queries within this block to the cluster of that name; "" is the own one."""
-    before = _name.set(name)
-    try:
-        yield
-    finally:
-        _name.reset(before)
+        raise BrokerUnavailable(unknown(current())) from None
 
 
 def create(name: str, count: int, config: Mapping[str, str]) -> None:
@@ -253,16 +242,8 @@ def _committed(reader: Consumer, wanted: Sequence[tuple[str, int]]) -> Sequence[
     return answer
 
 
-_name: ContextVar[str] = ContextVar("cluster", default="")
 _lock = threading.Lock()
 _admins: dict[str, AdminClient] = {}
-
-
-def address() -> str:
-    """Return a key that distinguishes clusters: the name that `on` set, and the servers."""
-    name = _name.get()
-    servers = settings.OTHER_CLUSTERS.get(name, {}).get(SERVERS) if name else settings.KAFKA_BOOTSTRAP_SERVERS
-    return f"{name} {servers}"
 
 
 def admin() -> AdminClient:

@@ -7,7 +7,7 @@ class ClustersConfig(AppConfig):
     label = "clusters"
 
     def ready(self) -> None:
-        from dlqadmin.broker import clusters
+        from dlqadmin.broker import cluster_settings
 
-        if problem := next(clusters.problems(), None):
+        if problem := next(cluster_settings.problems_of_environment(), None):
             raise ImproperlyConfigured(problem)

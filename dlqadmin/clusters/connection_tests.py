@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from dlqadmin.broker import clusters, connection_test
+from dlqadmin.broker import cluster_settings, clusters, connection_test
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import required_acls
 from dlqadmin.clusters.descriptions import principal
@@ -71,7 +71,7 @@ def examine(name: str, followed: FollowedTopics) -> ClusterExamination:
     seen = [topic for topic in trial.topics if current_reach().has_topic(topic, settings.CLUSTER)]
     dead = sorted(topic for topic in seen if followed.follows(topic)) if not name else []
     needs = required_acls.required_acls(dead, own=not name)
-    who, servers = _principal(name, given), given[clusters.SERVERS]
+    who, servers = _principal(name, given), given[cluster_settings.SERVERS]
     if client is None:
         checked = [required_acls.unchecked_acl(need, who, servers) for need in needs]
     else:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from dlqadmin.broker import clusters
+from dlqadmin.broker import cluster_settings, clusters
 from dlqadmin.broker.availability import availability
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import index_progress, topic_dialects, topic_rules
@@ -79,7 +79,7 @@ def cluster(name: str) -> ClusterDocument:
         own=is_own,
         environment=settings.ENVIRONMENT if is_own else None,
         read_only=settings.READ_ONLY if is_own else None,
-        bootstrap_servers=[one.strip() for one in given[clusters.SERVERS].split(",")],
+        bootstrap_servers=[one.strip() for one in given[cluster_settings.SERVERS].split(",")],
         security_protocol=protocol,
         sasl=_sasl(options) if protocol.startswith("SASL") else None,
         tls=_tls(given, options) if protocol.endswith("SSL") else None,

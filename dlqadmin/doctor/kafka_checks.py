@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import DatabaseError
 
-from dlqadmin.broker.clusters import SERVERS, given_options
+from dlqadmin.broker.cluster_settings import SERVERS
+from dlqadmin.broker.clusters import given_options
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import connection_tests
 from dlqadmin.clusters.connection_tests import ClusterExamination

@@ -27,8 +27,13 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:19092")
 KAFKA_TIMEOUT_S = env.float("KAFKA_TIMEOUT_S", default=3.0)  # for one request to the broker
 KAFKA_SECURITY = environment.client_security()
-# Clusters besides the own one, to which replays may write. `dlqadmin.clusters` validates the options.
+# Clusters beside the own one. Dead letters are indexed there if they have the option dead.letter.topics.
+# `dlqadmin.clusters` validates the options.
 OTHER_CLUSTERS = environment.json_object("OTHER_CLUSTERS", '{"name": {"bootstrap.servers": "…"}}')
+# Passwords of the clusters that administrators configure, each with the brokers to which it may be sent.
+KAFKA_CLUSTER_SECRETS = environment.json_object(
+    "KAFKA_CLUSTER_SECRETS", '{"eu": {"addresses": ["kafka-eu:9092"], "file": "/run/secrets/…"}}'
+)
 ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
 # Other drivers to which a standby driver may redirect. The credentials below are sent only to these
 # addresses and to ENGINE_URL.
@@ -116,6 +121,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",  # the files of Swagger UI, so that no other host is asked for them
+    "dlqadmin.broker",
     "dlqadmin.clusters",
     "dlqadmin.alerts",
     "dlqadmin.overview",

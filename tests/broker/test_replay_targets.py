@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.transactions import ChunkProducer
 from dlqadmin.deadletters.models import DeadLetter, ReplayMark
 from dlqadmin.host.network import wait_until
@@ -110,7 +110,7 @@ def test_what_a_person_changed_in_a_pause_that_the_sender_slept_through_holds(ta
             settle(replay, 0, ItemState.FAILED_AGAIN)
             Replay.objects.filter(pk=replay.pk).update(step=3, accepted={"failed_again": 1})
 
-    with topics.on(""), ChunkProducer(replay.transactional_id) as producer:
+    with clusters.on(""), ChunkProducer(replay.transactional_id) as producer:
         producer.fence()
         Replay.objects.filter(pk=replay.pk).update(claim_token="sender")
         SendingSlice(replay, producer, "sender").run(time.monotonic() + 20, sleep)

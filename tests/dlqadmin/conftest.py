@@ -16,6 +16,7 @@ from dlqadmin.accounts import tokens
 from dlqadmin.audit import sign_in_limits
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.permissions import READ_PAYLOADS, rights_of
+from dlqadmin.broker import cluster_settings
 from dlqadmin.deadletters.index.active_mappings import forget_active_mappings
 from dlqadmin.jobs import runs
 from dlqadmin.teams.models import Team, TeamRole
@@ -31,7 +32,7 @@ PASSWORD = "correct horse battery staple"
 def alone(settings: Settings) -> None:
     """A test never talks to what happens to run on this machine."""
     settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = NOWHERE, 0.02  # each question waits so long
-    settings.KAFKA_SECURITY, settings.OTHER_CLUSTERS = {}, {}
+    settings.KAFKA_SECURITY, settings.OTHER_CLUSTERS, settings.KAFKA_CLUSTER_SECRETS = {}, {}, {}
     settings.SCHEMA_REGISTRIES, settings.SCHEMA_REGISTRY_SECRETS = {}, {}
     settings.ENGINE_URL, settings.ENGINE_URLS, settings.ENGINE_CA_FILE = f"http://{NOWHERE}", [], ""
     settings.CONNECT_CLUSTERS = {}
@@ -45,6 +46,7 @@ def alone(settings: Settings) -> None:
     settings.ENVIRONMENT, settings.CLUSTER, settings.READ_ONLY = "LOCAL", "local", False
     sign_in_limits.forget_own_counts()
     forget_active_mappings()
+    cluster_settings.forget()
     runs.cut_off.clear()  # the next test's database gives the same ids again
     for name in settings.CACHES:
         caches[name].clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from dlqadmin.broker import groups, topics
+from dlqadmin.broker import clusters, groups, topics
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.topics import ClusterView
 from engine.record.record import RawRecord
@@ -61,27 +61,27 @@ class Own:
 
 
 class Other:
-    """Another cluster, by its name in OTHER_CLUSTERS."""
+    """Another cluster, by its name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def cluster(self) -> ClusterView:
-        with topics.on(self._name):
+        with clusters.on(self._name):
             return topics.cluster()
 
     def configs(self, names: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        with topics.on(self._name):
+        with clusters.on(self._name):
             return topics.configs(names)
 
     def ends(self, wanted: Sequence[Place]) -> Mapping[Place, int]:
-        with topics.on(self._name):
+        with clusters.on(self._name):
             return topics.ends(wanted)
 
     def begins(self, wanted: Sequence[Place]) -> Mapping[Place, int]:
-        with topics.on(self._name):
+        with clusters.on(self._name):
             return topics.begins(wanted)
 
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]:
-        with topics.on(self._name):
+        with clusters.on(self._name):
             return topics.read_range(topic, partition, start, count, whole=whole)

@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from dlqadmin.broker import clusters, topics
+from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.transactions import ChunkProducer, ProducerFenced, TopicNotWritable
 from dlqadmin.jobs import claims
@@ -49,7 +49,7 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
             raise TopicNotWritable(f"cluster {replay.target_cluster} is no longer configured")
         # Asked before fencing: a chunk that appears later belongs to a living successor.
         left = chunk_settlement.left_open(replay)
-        with topics.on(replay.target_cluster), ChunkProducer(replay.transactional_id) as producer:
+        with clusters.on(replay.target_cluster), ChunkProducer(replay.transactional_id) as producer:
             producer.fence()
             beat = _beats(replay)
             chunk_settlement.settle(left, beat)

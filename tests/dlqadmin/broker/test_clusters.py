@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from dlqadmin.broker import clusters, connection_test, topics
+from dlqadmin.broker import cluster_settings, clusters, connection_test, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +25,7 @@ def started(**env: str) -> subprocess.CompletedProcess[str]:
 
 def problem(settings: Settings, **options: str) -> str:
     settings.KAFKA_SECURITY = {name.replace("_", "."): value for name, value in options.items()}
-    return next(clusters.problems(), "")
+    return next(cluster_settings.problems_of_environment(), "")
 
 
 def test_a_plain_cluster_has_its_address_and_no_more(settings: Settings) -> None:
@@ -39,6 +39,7 @@ def test_security_options_reach_every_client(settings: Settings) -> None:
     assert made.items() >= {**SASL, "sasl.password": SECRET, "group.id": "g", "log_level": 0}.items()
 
 
+@pytest.mark.django_db
 def test_other_clusters_are_known_by_name(settings: Settings) -> None:
     settings.OTHER_CLUSTERS = {"staging": {"bootstrap.servers": "staging:9092"}, "dr": {"bootstrap.servers": "dr:9092"}}
     assert clusters.names() == ("dr", "staging")
@@ -47,9 +48,13 @@ def test_other_clusters_are_known_by_name(settings: Settings) -> None:
         clusters.client_options("nowhere")
 
 
+@pytest.mark.django_db
 def test_a_cluster_that_nobody_configured_is_one_that_is_away(settings: Settings) -> None:
     settings.OTHER_CLUSTERS = {}
-    with topics.on("nowhere"), pytest.raises(BrokerUnavailable, match="OTHER_CLUSTERS has no cluster nowhere"):
+    with (
+        clusters.on("nowhere"),
+        pytest.raises(BrokerUnavailable, match="no Kafka cluster nowhere"),
+    ):
         topics.cluster()
 
 
@@ -57,7 +62,7 @@ def test_javas_login_is_understood(settings: Settings) -> None:
     jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{SECRET}";'
     settings.KAFKA_SECURITY = {"security.protocol": "SASL_SSL", "sasl.jaas.config": jaas}
     assert clusters.client_options().items() >= {"sasl.username": "u", "sasl.password": SECRET}.items()
-    assert next(clusters.problems(), None) is None
+    assert next(cluster_settings.problems_of_environment(), None) is None
 
 
 def test_a_key_store_that_is_gone_is_a_cluster_that_is_away(settings: Settings) -> None:
@@ -88,7 +93,7 @@ def test_a_wrong_option_is_refused_in_a_sentence_without_secrets(
 def test_certificates_are_always_checked(settings: Settings) -> None:
     options = {"bootstrap.servers": "dr:9092", "enable.ssl.certificate.verification": "false"}
     settings.OTHER_CLUSTERS = {"dr": options}
-    (found,) = clusters.problems()
+    (found,) = cluster_settings.problems_of_environment()
     assert found.startswith("OTHER_CLUSTERS: dr: enable.ssl.certificate.verification is not allowed")
 
 
@@ -103,7 +108,7 @@ def test_certificates_are_always_checked(settings: Settings) -> None:
 )
 def test_an_other_cluster_needs_a_name_and_a_connection(settings: Settings, others: dict[str, object]) -> None:
     settings.OTHER_CLUSTERS = others
-    assert len(list(clusters.problems())) == 1
+    assert len(list(cluster_settings.problems_of_environment())) == 1
 
 
 @pytest.mark.slow

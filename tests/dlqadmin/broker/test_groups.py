@@ -14,7 +14,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 from pytest_django import Settings
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.groups import GroupDescription, GroupOnTopic, group_names, groups_on
 from dlqadmin.broker.messages import BrokerUnavailable
 
@@ -166,7 +166,7 @@ def test_offsets_are_asked_of_the_cluster_that_the_groups_are_on(settings: Setti
             asked.append(topics.client_config()["bootstrap.servers"])
             return super().committed(group, wanted)
 
-    with topics.on("dr"):
+    with clusters.on("dr"):
         groups_on(["orders"], kafka=There(billing=(GroupDescription("billing", "stable"), ORDERS)))
     assert asked == ["dr:9092"]
 

@@ -10,6 +10,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.broker import cluster_settings
 from dlqadmin.clusters import topic_dialects
 from dlqadmin.clusters.documents import TopicReading
 from dlqadmin.deadletters.models import TopicRule
@@ -112,6 +113,7 @@ def test_many_topics_need_no_more_queries_than_one(as_operator: APIClient) -> No
     for first, topics in ((0, 1), (1, 120)):
         index([letter(n, topic=f"{topic}.dlq") for topic in range(first, topics) for n in range(2)])
         cache.clear()
+        cluster_settings.forget()
         with CaptureQueriesContext(connection) as seen:
             rows = as_operator.get("/api/v1/clusters").json()["index"]["topics"]
         counts.append(len(seen))

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class BrokerConfig(AppConfig):
+    name = "dlqadmin.broker"
+    label = "broker"
