@@ -29,11 +29,30 @@ def on(name: str) -> Iterator[None]:
 
     Threads that the block starts need a copy of its context (`contextvars.copy_context`).
     """
-    before = _current.set("" if name == settings.CLUSTER else name)
+    before = _current.set(key(name))
     try:
         yield
     finally:
         _current.reset(before)
+
+
+def key(name: str) -> str:
+    """Return "" for the own cluster, else the name. Rows about replays hold clusters in this form."""
+    return "" if name == settings.CLUSTER else name
+
+
+def is_known(name: str) -> bool:
+    """Return whether a cluster of that name is configured and enabled."""
+    try:
+        cluster_settings.settings_of(name)
+    except KeyError:
+        return False
+    return True
+
+
+def is_read_only(name: str) -> bool:
+    """Return whether the settings of the cluster keep replays away from it. Raises KeyError for an unknown one."""
+    return cluster_settings.settings_of(name).is_read_only
 
 
 def names() -> tuple[str, ...]:
@@ -45,6 +64,14 @@ def indexed() -> tuple[str, ...]:
     """Return the names of the clusters whose dead letters are indexed, the own one first."""
     others = cluster_settings.others().items()
     return (settings.CLUSTER, *(name for name, one in others if one.is_enabled and one.dead_letter_topics))
+
+
+def dead_letter_topics() -> tuple[str, ...]:
+    """Return the names and patterns of the current cluster's dead letter topics; none if the cluster is unknown."""
+    try:
+        return cluster_settings.settings_of(current()).dead_letter_topics
+    except KeyError:
+        return ()
 
 
 def given_options(name: str = "") -> Mapping[str, str]:
@@ -70,6 +97,11 @@ def client_options(name: str = "") -> dict[str, ClientOption]:
     except ConfigError as error:
         where = "" if name == settings.CLUSTER else name
         raise BrokerUnavailable(problem_message(where, error.problems[0])) from error
+
+
+def qualified(topic: str, cluster: str = "") -> str:
+    """Return a topic's name, with the name of its cluster if that is not the own one."""
+    return f"{cluster}/{topic}" if cluster not in ("", settings.CLUSTER) else topic
 
 
 def address() -> str:

@@ -11,18 +11,19 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import OPERATE, IsAdministrator, requires
 from dlqadmin.broker import clusters
+from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
 from dlqadmin.clusters import connection_tests, descriptions, topic_rules
 from dlqadmin.clusters.documents import ClusterList, ConnectionTestAnswer, IndexProgress
 from dlqadmin.clusters.requests import TopicRuleBody
 from dlqadmin.rest.requests import checked
 
 
-class ClustersView(APIView):
+class ClustersView(ClusterView):
     """The configured clusters."""
 
-    @extend_schema(operation_id="clusters_list", responses=ClusterList)
+    @extend_schema(operation_id="clusters_list", parameters=[CLUSTER], responses=ClusterList)
     def get(self, request: Request) -> Response:
-        """Return every cluster with its connection settings, and the progress of the index.
+        """Return every cluster with its connection settings, and the progress of the index of one.
 
         Secrets are left out.
         """
@@ -44,14 +45,16 @@ class ClusterTestView(APIView):
         return Response(connection_tests.test("" if name == settings.CLUSTER else name))
 
 
-class TopicRuleView(APIView):
+class TopicRuleView(ClusterView):
     """The decision to index a topic, or to exclude it."""
 
     permission_classes = (IsAdministrator,)  # on a read-only cluster too: the index only reads
 
-    @extend_schema(operation_id="index_topics_change", request=TopicRuleBody, responses=IndexProgress)
+    @extend_schema(
+        operation_id="index_topics_change", parameters=[CLUSTER], request=TopicRuleBody, responses=IndexProgress
+    )
     def put(self, request: Request, topic: str) -> Response:
-        """Add a dead letter topic to the index, exclude it, or leave it to DLQ_TOPICS again.
+        """Add a dead letter topic to the index, exclude it, or leave it to the settings of the cluster again.
 
         The indexer follows within seconds. Indexed records stay. A topic that is indexed again continues where it
         stopped.
