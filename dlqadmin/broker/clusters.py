@@ -15,7 +15,12 @@ from engine.errors import ConfigError
 from engine.kafka.client_options import admin_settings, client_problems
 
 ClientOption = str | int | float | bool
-QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka must not log to stderr
+RECONNECT_MS = 1000  # librdkafka's 10 s would delay the indexer by as much after a broker is back
+QUIET: Mapping[str, ClientOption] = {
+    "log_level": 0,  # librdkafka must not log to stderr
+    "socket.timeout.ms": 5000,
+    "reconnect.backoff.max.ms": RECONNECT_MS,
+}
 SERVERS = "bootstrap.servers"
 SECURITY = ("security.protocol", "sasl.", "ssl.")
 OTHERS = frozenset({SERVERS, "broker.address.family", "client.id", "client.rack", "socket.timeout.ms"})
