@@ -15,7 +15,12 @@ from engine.errors import ConfigError
 from engine.kafka.client_options import admin_settings
 
 ClientOption = str | int | float | bool
-QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka must not log to stderr
+RECONNECT_MS = 1000  # librdkafka's 10 s would delay the indexer by as much after a broker is back
+QUIET: Mapping[str, ClientOption] = {
+    "log_level": 0,  # librdkafka must not log to stderr
+    "socket.timeout.ms": 5000,
+    "reconnect.backoff.max.ms": RECONNECT_MS,
+}
 
 
 def current() -> str:
@@ -93,7 +98,8 @@ def client_options(name: str = "") -> dict[str, ClientOption]:
     if given.keys() == {SERVERS}:
         return {**QUIET, SERVERS: given[SERVERS]}
     try:
-        return {**admin_settings(given), "log_level": 0, "socket.timeout.ms": given.get("socket.timeout.ms", 5000)}
+        timeout = given.get("socket.timeout.ms", QUIET["socket.timeout.ms"])
+        return {**admin_settings(given), **QUIET, "socket.timeout.ms": timeout}
     except ConfigError as error:
         where = "" if name == settings.CLUSTER else name
         raise BrokerUnavailable(problem_message(where, error.problems[0])) from error

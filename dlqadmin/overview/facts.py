@@ -68,9 +68,9 @@ class SystemFacts:
 
     @property
     def indexer_stopped_since(self) -> datetime | None:
-        """Return when the indexer was last active, if that is over a minute ago."""
+        """Return when the indexer was last active, if that is over a minute ago, or in the future of a wrong clock."""
         at = self.indexed_at.get(settings.CLUSTER)
-        return at if at is not None and self.now - at > STOPPED_AFTER else None
+        return at if at is not None and abs(self.now - at) > STOPPED_AFTER else None
 
     @property
     def is_indexer_unknown(self) -> bool:
@@ -143,7 +143,7 @@ def indexers(facts: SystemFacts) -> list[IndexerHealth]:
     known = {settings.CLUSTER: None, **facts.indexed_at}
     return [
         IndexerHealth(
-            cluster=cluster, alive=None if at is None else facts.now - at <= STOPPED_AFTER, seen_at=iso_or_none(at)
+            cluster=cluster, alive=None if at is None else abs(facts.now - at) <= STOPPED_AFTER, seen_at=iso_or_none(at)
         )
         for cluster, at in known.items()
     ]

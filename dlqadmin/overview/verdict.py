@@ -88,10 +88,19 @@ def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
         yield StatusReason("degraded", f"The Celery worker {name} ended without notice.")
     if facts.beat_trouble:
         yield StatusReason("failing", f"{facts.beat_trouble}.")
-    if since := facts.indexer_stopped_since:
-        yield StatusReason("failing", f"The indexer has not been active since {iso(since)}.")
-    elif facts.is_indexer_unknown:
+    yield from _indexer(facts)
+
+
+def _indexer(facts: SystemFacts) -> Iterator[StatusReason]:
+    if facts.is_indexer_unknown:
         yield StatusReason("degraded", "The state of the indexer is unknown: it has not read any topic yet.")
+    elif (since := facts.indexer_stopped_since) is None:
+        return
+    elif since > facts.now:
+        text = f"The indexer was last active in the future, at {iso(since)}: a clock is or was wrong."
+        yield StatusReason("failing", text)
+    else:
+        yield StatusReason("failing", f"The indexer has not been active since {iso(since)}.")
 
 
 def _other_clusters(facts: SystemFacts) -> Iterator[StatusReason]:
