@@ -14,16 +14,19 @@ const ORDER: { value: OrderGuard; label: string }[] = [
 /** Replay options that most people leave at their defaults. */
 export function AdvancedOptions({
   options,
+  source,
   disabled,
   set,
 }: {
   options: ReplayOptions;
+  /** The cluster of the dead letters; without it the own one. */
+  source: string | undefined;
   disabled: boolean;
   set: (part: Partial<ReplayOptions>) => void;
 }) {
   const clusters =
     useClusters()
-      .data?.results.filter((cluster) => !cluster.own)
+      .data?.results.filter((cluster) => (source === undefined ? !cluster.own : cluster.name !== source))
       .map((cluster) => cluster.name) ?? [];
   const [steps, setSteps] = useState((options.steps ?? []).join(", "));
   const numbers = steps

@@ -90,6 +90,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
           count={selection.count}
           options={options}
           onOptions={changeOptions}
+          source={replay.source_cluster}
           offerDrafts
           offerGroupResolution
           busy={act.isPending || again.isPending}

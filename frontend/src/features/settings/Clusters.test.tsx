@@ -39,6 +39,7 @@ const LIST: ClusterList = {
     },
   ],
   index: {
+    cluster: "local",
     reachable: true,
     patterns: [".*dlq"],
     rules: [
