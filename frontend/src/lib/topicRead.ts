@@ -13,7 +13,8 @@ export interface TopicRead {
   key: string;
 }
 
-const PARAMETERS = ["partition", "start", "offset", "at", "after", "before", "key"];
+const CLUSTER = "cluster";
+const READ = ["partition", "start", "offset", "at", "after", "before", "key"];
 
 export function readTopicRead(params: URLSearchParams): TopicRead {
   const offset = params.get("offset") ?? "";
@@ -46,7 +47,7 @@ export function continueTopicRead(params: URLSearchParams, to: "after" | "before
 
 /** Return the query of the API. */
 export function topicReadQuery(params: URLSearchParams): string {
-  return new URLSearchParams([...params].filter(([name]) => PARAMETERS.includes(name))).toString();
+  return new URLSearchParams([...params].filter(([name]) => name === CLUSTER || READ.includes(name))).toString();
 }
 
 /** Return the problem of a form that cannot be sent. */
@@ -78,11 +79,17 @@ function reason(
 }
 
 function withoutRead(params: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...params].filter(([name]) => !PARAMETERS.includes(name) && name !== "record"));
+  return new URLSearchParams([...params].filter(([name]) => !READ.includes(name) && name !== "record"));
 }
 
-/** The screen of a topic, at a record if its offset is known. */
-export function topicAddress(topic: string, partition: number | null, offset: number | null): string {
-  const path = `/topics/${encodeURIComponent(topic)}`;
-  return partition === null || offset === null ? path : `${path}?partition=${partition}&offset=${offset}`;
+/** The cluster of the topic on screen; empty for the own one. */
+export function clusterOf(params: URLSearchParams): string {
+  return params.get(CLUSTER) ?? "";
+}
+
+/** The screen of a topic, at a record if its offset is known. An empty cluster is the own one. */
+export function topicAddress(topic: string, partition: number | null, offset: number | null, cluster = ""): string {
+  const at = partition === null || offset === null ? {} : { partition: String(partition), offset: String(offset) };
+  const query = new URLSearchParams(cluster ? { ...at, [CLUSTER]: cluster } : at).toString();
+  return `/topics/${encodeURIComponent(topic)}${query && `?${query}`}`;
 }

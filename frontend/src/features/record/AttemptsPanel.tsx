@@ -1,4 +1,5 @@
 import { Link } from "react-router";
+import { useOtherCluster } from "../../api/session";
 import type { Attempt, DeadLetter } from "../../api/types";
 import { count, dateMinute, dayMonth, timeOfDay } from "../../lib/format";
 import { topicAddress } from "../../lib/topicRead";
@@ -10,6 +11,7 @@ import styles from "./Record.module.css";
 /** The chain of attempts in several topics, as far as the dead letter's headers tell it. */
 export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
   const { zone } = useZone();
+  const cluster = useOtherCluster(letter.cluster);
   if (letter.attempts.length === 0) return null;
   return (
     <Panel
@@ -37,7 +39,12 @@ export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
         </thead>
         <tbody>
           {letter.attempts.map((attempt) => (
-            <AttemptRow key={attempt.number} attempt={attempt} day={dayMonth(letter.failed_at, zone)} />
+            <AttemptRow
+              key={attempt.number}
+              attempt={attempt}
+              day={dayMonth(letter.failed_at, zone)}
+              cluster={cluster}
+            />
           ))}
         </tbody>
       </table>
@@ -45,7 +52,7 @@ export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function AttemptRow({ attempt, day }: { attempt: Attempt; day: string }) {
+function AttemptRow({ attempt, day, cluster }: { attempt: Attempt; day: string; cluster: string }) {
   return (
     <tr>
       <td className="mono">{attempt.number}</td>
@@ -53,7 +60,7 @@ function AttemptRow({ attempt, day }: { attempt: Attempt; day: string }) {
         {attempt.topic === null ? (
           <span className="t3">not in the headers</span>
         ) : (
-          <Link className="mono" to={topicAddress(attempt.topic, attempt.partition, attempt.offset)}>
+          <Link className="mono" to={topicAddress(attempt.topic, attempt.partition, attempt.offset, cluster)}>
             {[attempt.topic, attempt.partition, attempt.offset === null ? null : count(attempt.offset)]
               .filter((part) => part !== null)
               .join(" / ")}

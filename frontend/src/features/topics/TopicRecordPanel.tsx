@@ -1,8 +1,9 @@
 import { useState } from "react";
-import { Link } from "react-router";
+import { Link, useSearchParams } from "react-router";
 import { topicBytesUrl, useTopicRecord } from "../../api/topics";
 import type { TopicRecord, TopicRecordDetail } from "../../api/types";
 import { bytes, count, dateTime } from "../../lib/format";
+import { clusterOf } from "../../lib/topicRead";
 import { useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
@@ -20,7 +21,8 @@ export const PLACEHOLDER_HEIGHT = 800; // of most records, so that nothing moves
 /** One record of a topic whole: value, key, headers and bytes. */
 export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: TopicRecord; onClose: () => void }) {
   const { zone } = useZone();
-  const { data, error, refetch } = useTopicRecord(topic, row.partition, row.offset);
+  const cluster = clusterOf(useSearchParams()[0]);
+  const { data, error, refetch } = useTopicRecord(topic, cluster, row.partition, row.offset);
   return (
     <Panel
       label="Record"
@@ -45,7 +47,7 @@ export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: 
       }
     >
       {data ? (
-        <RecordTabs topic={topic} record={data} />
+        <RecordTabs topic={topic} cluster={cluster} record={data} />
       ) : error ? (
         <LoadError title="This record could not be read" error={error} onAgain={() => void refetch()} />
       ) : (
@@ -55,7 +57,7 @@ export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: 
   );
 }
 
-function RecordTabs({ topic, record }: { topic: string; record: TopicRecordDetail }) {
+function RecordTabs({ topic, cluster, record }: { topic: string; cluster: string; record: TopicRecordDetail }) {
   const [tab, setTab] = useState("value");
   return (
     <>
@@ -77,7 +79,7 @@ function RecordTabs({ topic, record }: { topic: string; record: TopicRecordDetai
             key={tab}
             payload={record[tab]}
             part={tab}
-            href={topicBytesUrl(topic, record.partition, record.offset, tab)}
+            href={topicBytesUrl(topic, cluster, record.partition, record.offset, tab)}
           />
         </>
       )}
