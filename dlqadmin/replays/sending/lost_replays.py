@@ -13,7 +13,7 @@ import msgspec
 from django.conf import settings
 
 from dlqadmin.broker import groups, topics
-from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.broker.messages import BrokerUnavailable, NotAuthorized
 from dlqadmin.broker.topics import ClusterView
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import STAND_IN, Replay, ReplayStatus
@@ -22,6 +22,8 @@ MOST_BYTES = 4000  # of metadata; Kafka's limit is 4096 unless `offset.metadata.
 ID_TIMEOUT_S = 1.0
 NOT_RUN = (ReplayStatus.PLANNING, ReplayStatus.PLANNED)
 FirstOffsets = Mapping[str, Sequence[int]]  # topic → offset of each partition
+# Replays of other installations, by cluster. Each costs a request, and every plan would ask for all of a week.
+_of_others: set[tuple[str, UUID]] = set()
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -97,13 +99,19 @@ def find(cluster: str = "") -> list[LostReplay]:
         known: dict[UUID, str] = {}
         for part in parts(uuids):
             known |= dict(Replay._base_manager.filter(uuid__in=part).values_list("uuid", "status"))
-        lost = [uuid for uuid in uuids if known.get(uuid, ReplayStatus.PLANNED) in NOT_RUN]
+        here = topics.address()
+        lost = [
+            uuid
+            for uuid in uuids
+            if known.get(uuid, ReplayStatus.PLANNED) in NOT_RUN and (here, uuid) not in _of_others
+        ]
         if not lost:
             return []
         there = topics.cluster()
         own = own_cluster("")
-        found = [_ask(uuid, there, own) for uuid in lost]
-        return [one for one in found if one is not None]
+        found = {uuid: _ask(uuid, there, own) for uuid in lost}
+        _of_others.update((here, uuid) for uuid, one in found.items() if one is None)
+        return [one for one in found.values() if one is not None]
 
 
 def _ask(uuid: UUID, there: ClusterView, own: str) -> LostReplay | None:
@@ -121,7 +129,11 @@ def _ask(uuid: UUID, there: ClusterView, own: str) -> LostReplay | None:
         return None
     if not told.cluster:
         return lost
-    return msgspec.structs.replace(lost, first=told.first if _is_whole(told.first, there) else {})
+    try:
+        is_whole = _is_whole(told.first, there)
+    except NotAuthorized:  # it may not read a topic any more
+        is_whole = False
+    return msgspec.structs.replace(lost, first=told.first) if is_whole else lost
 
 
 def _is_whole(first: FirstOffsets, there: ClusterView) -> bool:

@@ -34,9 +34,12 @@ class Continued(Product):
 
     def start(self) -> Product:
         self.log.unlink(missing_ok=True)  # that of an earlier start says that the product is up
+        self._continues = self.database.exists()
         return super().start()
 
     def _at_the_mark(self) -> bool:
+        if not self._continues:
+            return super()._at_the_mark()
         with self.client() as client:
             return bool(get(client, "health")["index"]["records_behind"] == 0)
 
