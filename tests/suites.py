@@ -52,7 +52,15 @@ FAST = UNIT._replace(name="unit, fast", also="not slow")
 UNIT_TEST = UNIT._replace(also="not sql")
 BROKER = Suite(
     "broker",
-    ("tests/benchmarks", "tests/broker", "tests/demo", "tests/dlqadmin/broker", "tests/security", "tests/serve"),
+    (
+        "tests/benchmarks",
+        "tests/broker",
+        "tests/demo",
+        "tests/dlqadmin/broker",
+        "tests/dlqadmin/upgrades",
+        "tests/security",
+        "tests/serve",
+    ),
     "broker",
     processes=3,  # these tests mostly wait
     with_broker=True,

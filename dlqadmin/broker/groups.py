@@ -190,6 +190,11 @@ def _is_transient(error: BaseException | None) -> bool:
     return isinstance(error, TimeoutError) or (isinstance(error, KafkaException) and error.args[0].code() in _PASSING)
 
 
+def names() -> Sequence[str]:
+    """Return the names of all groups that this client may describe. Raises BrokerUnavailable."""
+    return _AdminGroupQueries().names()
+
+
 class _AdminGroupQueries:
     """The cluster's answers. A consumer requests offsets, see `topics.committed`."""
 

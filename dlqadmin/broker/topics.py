@@ -29,10 +29,11 @@ _MOVED = {
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """One metadata response: the number of brokers, and the partitions of each topic."""
+    """One metadata response: the number of brokers, the partitions of each topic, and Kafka's id of the cluster."""
 
     brokers: int
     topics: Mapping[str, int]
+    id: str = ""
 
 
 def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, ClientOption]:
@@ -66,7 +67,7 @@ def cluster(timeout_s: float | None = None) -> ClusterView:
     with translated():
         metadata = admin().list_topics(timeout=timeout_s or settings.KAFKA_TIMEOUT_S)
     topics = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
-    return ClusterView(len(metadata.brokers), topics)
+    return ClusterView(len(metadata.brokers), topics, metadata.cluster_id or "")
 
 
 def partitions(topic: str) -> int | None:
@@ -134,6 +135,14 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
 
     Raises BrokerUnavailable.
     """
+    return {place: offset for place, (offset, _) in committed_with_metadata(group, wanted).items()}
+
+
+def committed_with_metadata(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
+    """Return the group's committed offsets with their metadata, without partitions that have none.
+
+    Raises BrokerUnavailable.
+    """
     if not wanted:
         return {}
     # Do not use list_consumer_group_offsets: librdkafka 2.16 crashes the process in it while the group's
@@ -144,7 +153,7 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
             answer = patiently(lambda: _committed(reader, wanted))
     finally:
         reader.close()
-    return {(item.topic, item.partition): item.offset for item in answer if item.offset >= 0}
+    return {(item.topic, item.partition): (item.offset, item.metadata or "") for item in answer if item.offset >= 0}
 
 
 def patiently(call: Callable[[], T], timeout_s: float | None = None, wait: Callable[[float], None] = time.sleep) -> T:

@@ -78,6 +78,7 @@ class ProgressCommit(msgspec.Struct, frozen=True):
     group: str
     topic: str
     offset: int
+    metadata: str = ""
 
 
 class ChunkProducer:
@@ -109,7 +110,7 @@ class ChunkProducer:
                 self._deliver(records)
                 # The offset commits with the records, so it proves to the next writer which chunks are complete.
                 place = TopicPartition(progress.topic, 0)
-                self._transaction.commit({place: Committed(progress.offset)}, progress.group)
+                self._transaction.commit({place: Committed(progress.offset, progress.metadata)}, progress.group)
         except RecordsRejected:
             self._renew()
             raise

@@ -17,7 +17,7 @@ from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.records.expiry import SOON, ExpiringTopic
 from dlqadmin.overview.connector_texts import connector_page, first_line
 from dlqadmin.overview.documents import AttentionKind
-from dlqadmin.overview.facts import STOPPED_AFTER, SystemFacts
+from dlqadmin.overview.facts import STOPPED_AFTER, OtherCluster, SystemFacts
 from dlqadmin.overview.findings import Finding
 from dlqadmin.overview.index_lag import BEHIND_SECONDS
 from dlqadmin.overview.verdict import waits_long
@@ -124,14 +124,13 @@ def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
                 )
 
 
-def index_behind(facts: SystemFacts) -> Iterator[Finding]:
+def index_behind(lag: IndexLag, others: Mapping[str, OtherCluster] = {}) -> Iterator[Finding]:
     """Yield findings if an index or the search text lags."""
-    for name, other in facts.others.items():
+    for name, other in others.items():
         if other.broker.reachable and other.lag.behind:
             text = f"{other.lag.records:,} records, {other.lag.seconds:.0f} s behind"
             title, page = f"The index of {name} is behind", "/settings/clusters"
             yield Finding("index_behind", name, title, text, None, page, count=other.lag.records)
-    lag = facts.lag
     if lag.behind:
         text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
         yield Finding("index_behind", "", "The index is behind", text, None, "/records", count=lag.records)

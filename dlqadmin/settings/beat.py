@@ -33,6 +33,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "recover-replays": {
+        "task": "dlqadmin.replays.plans.tasks.recover_replays",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
     "sweep-bulk-fixes": {
         "task": "dlqadmin.replays.fixes.tasks.sweep_bulk_fixes",
         "schedule": 15.0,

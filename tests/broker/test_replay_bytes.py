@@ -1,4 +1,4 @@
-"""What a replay writes: the record as it was, byte for byte, behind it the three headers of the replay."""
+"""What a replay writes: the record as it was, byte for byte, behind it the four headers of the replay."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dlqadmin.replays.items.messages import stripped
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, Selection
 from dlqadmin.replays.sending.sender import send_slice
 from engine.record.record import Headers
-from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.record.replay import ATTEMPT, ID, ITEM, LETTER
 from tests.dlqadmin.deadletters.letters import NOW, index_one, letter
 from tests.support.topics import Record, codec, read
 
@@ -149,4 +149,7 @@ def test_a_missing_topic_pauses_the_replay_and_says_so(target: Target) -> None:
 
 
 def _own(replay: Replay, ordinal: int) -> Headers:
-    return ((ID, str(replay.uuid).encode()), (ITEM, f"{replay.uuid}/{ordinal}".encode()), (ATTEMPT, b"1"))
+    item = f"{replay.uuid}/{ordinal}".encode()
+    letter = replay.items.get(ordinal=ordinal).dead_letter
+    place = f"{letter.topic}/{letter.partition}/{letter.offset}".encode()
+    return ((ID, str(replay.uuid).encode()), (ITEM, item), (ATTEMPT, b"1"), (LETTER, place))

@@ -99,7 +99,8 @@ class Two:
             OutboundRecord(item.target_topic, None, message.key, message.value, headers)
             for item in batch
             for message in [item.message()]
-            for headers in [stamped(message.headers, str(replay.uuid), token(replay, item.ordinal), item.attempt)]
+            for named in [(str(replay.uuid), token(replay, item.ordinal), item.attempt, item.letter)]
+            for headers in [stamped(message.headers, *named)]
         ]
         self.producer.write(records, ProgressCommit(replay.transactional_id, self.target.name, 3))
 

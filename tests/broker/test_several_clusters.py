@@ -33,6 +33,12 @@ API = "/api/v1"
 DEAD = 3  # dead letters of each cluster
 
 
+def read_more(reader: Consumer, found: list[bytes]) -> int:
+    """Append the values that arrive within a second; return how many there are."""
+    found += [message.value() or b"" for message in reader.consume(100, 1.0)]
+    return len(found)
+
+
 class TwoClusters:
     """Topics of the same names on the own cluster and on `eu`, with Spring's dead letters on both."""
 
@@ -72,9 +78,8 @@ class TwoClusters:
         reader.subscribe([self.topic])
         found: list[bytes] = []
         try:
-            wait_until(lambda: found.extend(m.value() or b"" for m in reader.consume(100, 1.0)) or len(found) >= DEAD,
-                       "the records of the origin topic", 60)  # fmt: skip
-            found.extend(m.value() or b"" for m in reader.consume(100, 1.0))
+            wait_until(lambda: read_more(reader, found) >= DEAD, "the records of the origin topic", 60)
+            read_more(reader, found)
         finally:
             reader.close()
         return found
@@ -177,8 +182,8 @@ def test_a_replay_within_another_cluster_goes_home_and_its_outcome_is_observed(
     try:
         replay = run(operator, f"topic={two.dlq}&cluster=eu", watch=[two.group])
         assert (replay.source_cluster, replay.target_cluster) == ("eu", "eu")
-        read: list[Any] = []
-        wait_until(lambda: read.extend(member.consume(10, 0.5)) or len(read) >= DEAD, "the replayed records", 60)
+        read: list[bytes] = []
+        wait_until(lambda: read_more(member, read) >= DEAD, "the replayed records", 60)
         member.commit(asynchronous=False)
 
         def is_decided() -> bool:

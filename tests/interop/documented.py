@@ -42,7 +42,7 @@ replays both, and watches the program's consumer group.
   value.
 - **One group per cause**: a group holds the dead letters of one cause, and all of them.
 - **Replay byte-identical**: the record arrives with the key, value and headers that it had before it
-  failed, and the three headers of the replay.
+  failed, and the four headers of the replay.
 - **`failed_again`**: the outcome of the record that nobody repaired.
 - **`passed`**: the outcome of the repaired record, observed in the program's group.
 - **Retry topic**: the same replay to the first retry topic of the program has the same outcomes, and

@@ -32,6 +32,9 @@ _COLUMNS = (
     "dead_letter__original",
     "dead_letter__dialect",
     "dead_letter__origin_timestamp",
+    "dead_letter__topic",
+    "dead_letter__partition",
+    "dead_letter__offset",
 )
 _BODY = tuple(
     f"dead_letter__body__{name}" for name in ("dead_letter_id", "key", "value", "headers", "original_headers")
@@ -58,6 +61,9 @@ class Loaded(msgspec.Struct):
     original: str
     dialect: str
     origin_timestamp: datetime | None
+    letter_topic: str
+    letter_partition: int
+    letter_offset: int
     body: Sequence[Any]
     payload: Sequence[Any]
     mapped: MappedHeaders | None
@@ -65,6 +71,11 @@ class Loaded(msgspec.Struct):
     sent_offset: int | None = None
     sent_digest: str = ""
     sent_at: datetime | None = None
+
+    @property
+    def letter(self) -> str:
+        """The coordinates of the dead letter, as the header `dlq.replay.letter` has them."""
+        return f"{self.letter_topic}/{self.letter_partition}/{self.letter_offset}"
 
     @property
     def timestamp_ms(self) -> int | None:

@@ -16,7 +16,7 @@ from dlqadmin.deadletters.models import LOST, DeadLetter
 from dlqadmin.deadletters.records.details import as_bytes
 from engine.dialects import error_headers
 from engine.record.record import Headers
-from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
+from engine.record.replay import ATTEMPT, ID, ITEM, LETTER, PREFIX
 
 # Dialect → names of the headers that its mapping reads as facts of the failure.
 MappedHeaders = Mapping[str, Collection[str]]
@@ -81,7 +81,10 @@ def stripped(headers: Headers, dialect: str, mapped: MappedHeaders | None = None
     return error_headers(dialect, headers) | own
 
 
-def stamped(headers: Headers, replay: str, item: str, attempt: int) -> Headers:
-    """Replace the headers of an earlier replay by the three of this one."""
-    own = ((ID, replay.encode()), (ITEM, item.encode()), (ATTEMPT, str(attempt).encode()))
+def stamped(headers: Headers, replay: str, item: str, attempt: int, letter: str) -> Headers:
+    """Replace the headers of an earlier replay by the four of this one.
+
+    `letter` are the coordinates of the dead letter, as topic/partition/offset.
+    """
+    own = ((ID, replay.encode()), (ITEM, item.encode()), (ATTEMPT, str(attempt).encode()), (LETTER, letter.encode()))
     return (*(row for row in headers if not row[0].startswith(PREFIX)), *own)

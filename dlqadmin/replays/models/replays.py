@@ -12,6 +12,8 @@ from dlqadmin.replays.models.reach import of_selection
 from dlqadmin.replays.models.selections import Selection
 from dlqadmin.teams.managers import InReach
 
+STAND_IN = "dlqadmin-replay-"  # prefix of the stand-in groups, before the uuid of the replay
+
 
 class ReplayStatus(models.TextChoices):
     """The status of a replay.
@@ -44,6 +46,8 @@ class Replay(Job):
     - `rate`: records per second, 0 for no limit.
     - `progress`: ordinal of the next item to send.
     - `shown`: dead letters of items before this ordinal are marked as sent.
+    - `first_offsets`: target topic → the end offset of each partition before the replay wrote to it, in the order of
+      partitions. Null in replays of earlier versions.
     - `steps`: sizes of the canary's steps. After each step the replay waits for its outcomes.
     - `step`: index of the canary step in progress. After the last step, all remaining items are sent.
     - `breaker_percent`: pause if more than this share of the outcomes failed again. Null: never.
@@ -100,6 +104,7 @@ class Replay(Job):
     # The stand-in group commits progress under this topic.
     progress_topic = models.CharField(max_length=249, blank=True)
     topic_ids = models.JSONField(default=dict)  # target topic → its id when sending began
+    first_offsets = models.JSONField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
@@ -114,7 +119,7 @@ class Replay(Job):
     @property
     def transactional_id(self) -> str:
         """The producer's transactional id. The stand-in group that holds the progress has the same name."""
-        return f"dlqadmin-replay-{self.uuid}"
+        return f"{STAND_IN}{self.uuid}"
 
 
 class ReplayEvent(models.Model):

@@ -126,6 +126,17 @@ def _not_sent(facts: Facts) -> Iterator[CheckDocument]:
         yield check(WARN, "Too many attempts", text)
 
 
+def _lost(facts: Facts) -> Iterator[CheckDocument]:
+    """Report replays that the database does not know, as after the restore of a backup."""
+    unknown = "that this database does not know wrote to these topics, as after the restore of a backup."
+    if count := len(facts.targets.lost) - facts.unreadable:
+        text = f"{counted(count, 'replay')} {unknown} dlqadmin adds them once the index has caught up."
+        yield check(STOP, "Replays are being recovered", f"{text} Check the plan again in a minute.")
+    if facts.unreadable:
+        text = f"{counted(facts.unreadable, 'replay')} {unknown} Kafka no longer shows which dead letters they sent."
+        yield check(WARN, "Sent by unknown replays?", f"{text} Check the target topics before you send.")
+
+
 def _disposed(facts: Facts) -> Iterator[CheckDocument]:
     found = [(kind, facts.left_out(kind)) for kind in DISPOSED]
     if text := ", ".join(f"{count} {kind}" for kind, count in found if count):
@@ -229,6 +240,6 @@ def _approval(facts: Facts) -> Iterator[CheckDocument]:
 
 
 CHECKS = (
-    _something, _kafka, _frozen, _elsewhere, _targets, _not_sent, _disposed, order, json_values, null_fields, unedited,
-    _provable, _also_read, _oversize, _masked, _lineages, of_sources, tombstones, headers, times, _approval,
+    _something, _kafka, _frozen, _elsewhere, _targets, _not_sent, _lost, _disposed, order, json_values, null_fields,
+    unedited, _provable, _also_read, _oversize, _masked, _lineages, of_sources, tombstones, headers, times, _approval,
 )  # fmt: skip

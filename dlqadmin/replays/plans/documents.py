@@ -11,7 +11,7 @@ from dlqadmin.replays.plans.plan_inputs import Facts
 from dlqadmin.replays.plans.targets import TargetTopic
 from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
-from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.record.replay import ATTEMPT, ID, ITEM, LETTER
 
 REASONS = {
     "already_sent": "were sent before, or are part of a running replay",
@@ -159,7 +159,7 @@ def plan_document(facts: Facts) -> PlanDocument:
         newer=facts.tally.newer,
         checks=checks,
         targets=[_target(facts, target) for target in facts.targets.by_name.values()],
-        headers=PlanHeaders(added=[ID, ITEM, ATTEMPT], stripped=sorted(facts.tally.stripped)),
+        headers=PlanHeaders(added=[ID, ITEM, ATTEMPT, LETTER], stripped=sorted(facts.tally.stripped)),
         confirm=ConfirmDocument(word=facts.confirm) if facts.confirm else None,
         runnable=all(row.level != STOP for row in checks),
     )

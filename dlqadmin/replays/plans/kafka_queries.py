@@ -8,6 +8,8 @@ from typing import Protocol
 from dlqadmin.broker import clusters, groups, topics
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.topics import ClusterView
+from dlqadmin.replays.sending import lost_replays
+from dlqadmin.replays.sending.lost_replays import LostReplay
 from engine.record.record import RawRecord
 
 Place = tuple[str, int]  # topic and partition
@@ -21,6 +23,7 @@ class SourceClusterQueries(Protocol):
     def ends(self, wanted: Sequence[Place]) -> Mapping[Place, int]: ...
     def begins(self, wanted: Sequence[Place]) -> Mapping[Place, int]: ...
     def groups_on(self, names: Iterable[str]) -> Sequence[GroupOnTopic]: ...
+    def lost_replays(self) -> Sequence[LostReplay]: ...
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]: ...
     def read_to_end(self, topic: str, partition: int, start: int, timeout_s: float) -> Iterator[RawRecord]: ...
 
@@ -32,6 +35,7 @@ class TargetClusterQueries(Protocol):
     def configs(self, names: Sequence[str]) -> Mapping[str, Mapping[str, str]]: ...
     def ends(self, wanted: Sequence[Place]) -> Mapping[Place, int]: ...
     def begins(self, wanted: Sequence[Place]) -> Mapping[Place, int]: ...
+    def lost_replays(self) -> Sequence[LostReplay]: ...
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]: ...
 
 
@@ -52,6 +56,9 @@ class Own:
 
     def groups_on(self, names: Iterable[str]) -> Sequence[GroupOnTopic]:
         return groups.groups_on(names)
+
+    def lost_replays(self) -> Sequence[LostReplay]:
+        return lost_replays.find(clusters.current())
 
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]:
         return topics.read_range(topic, partition, start, count, whole=whole)
@@ -81,6 +88,9 @@ class Other:
     def begins(self, wanted: Sequence[Place]) -> Mapping[Place, int]:
         with clusters.on(self._name):
             return topics.begins(wanted)
+
+    def lost_replays(self) -> Sequence[LostReplay]:
+        return lost_replays.find(self._name)
 
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]:
         with clusters.on(self._name):

@@ -124,12 +124,18 @@ class Facts(msgspec.Struct, frozen=True):
         return [group for group in target.groups if group.name not in own]
 
     @property
+    def unreadable(self) -> int:
+        """The number of replays that the database does not know, and whose records can't be identified."""
+        return sum(not one.is_recoverable for one in self.targets.lost)
+
+    @property
     def confirm(self) -> str:
         """The text that a person must type before the replay is run. Empty if none is needed.
 
         It is the name of the only target, or else the number of records.
         """
-        if not self.to_send or (self.options.home and self.to_send <= CONFIRM_ABOVE):
+        is_usual = self.options.home and self.to_send <= CONFIRM_ABOVE and not self.unreadable
+        if not self.to_send or is_usual:
             return ""
         topics = {topic for topic, *_, reason, _ in self.cells if not reason}
         return next(iter(topics)) if len(topics) == 1 else str(self.to_send)

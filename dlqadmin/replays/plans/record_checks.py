@@ -129,7 +129,7 @@ def headers(facts: Facts) -> Iterator[CheckDocument]:
     """List the headers that are added and removed."""
     taken = sorted(facts.tally.stripped)
     listed = f"{', '.join(taken[:5])}{' …' if len(taken) > 5 else ''}"
-    text = f"Adds 3 dlq.replay.* headers; removes {len(taken)}{(': ' + listed if taken else '')}."
+    text = f"Adds 4 dlq.replay.* headers; removes {len(taken)}{(': ' + listed if taken else '')}."
     yield check(OK, "Headers", text)
 
 

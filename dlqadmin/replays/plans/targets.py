@@ -15,6 +15,7 @@ from dlqadmin.replays.outcomes.retry_topics import retry_topics
 from dlqadmin.replays.outcomes.target_readers import Reader
 from dlqadmin.replays.plans.kafka_queries import Other, SourceClusterQueries, TargetClusterQueries
 from dlqadmin.replays.plans.options import Options
+from dlqadmin.replays.sending.lost_replays import LostReplay
 
 UNCOMPRESSED = "none"
 PRODUCERS_CODEC = ("producer", "uncompressed")  # values of compression.type that compress nothing of ours
@@ -74,6 +75,7 @@ class Targets(msgspec.Struct, frozen=True):
     - `groups`: why the consumer groups are unknown.
     - `undescribed`: why single groups are unknown, by name.
     - `cluster`: the name of the target cluster, if it is another one.
+    - `lost`: replays that the database does not know and that may have written to the targets.
     """
 
     by_name: Mapping[str, TargetTopic]
@@ -83,6 +85,7 @@ class Targets(msgspec.Struct, frozen=True):
     groups: str = ""
     undescribed: Mapping[str, str] = {}
     cluster: str = ""
+    lost: tuple[LostReplay, ...] = ()
 
     def watched(self, topic: str, connector: str) -> str:
         """Return the connector whose outcome counts in the topic. "" if there is none.
@@ -113,6 +116,7 @@ def look(names: Iterable[str], options: Options, cluster: SourceClusterQueries) 
         asked = _asked(found, there, cluster, options, dead)
         behind = _behind(found.values(), there, cluster)
         known_groups = _groups([name for name in wanted if name in there], there, cluster)
+        lost = _lost(wanted, cluster.lost_replays())
     except BrokerUnavailable as error:
         return Targets(found, kafka=str(error) or "no response", engine=known.away)
     on = known_groups.on
@@ -121,7 +125,12 @@ def look(names: Iterable[str], options: Options, cluster: SourceClusterQueries) 
         for name, target in asked.items()
     }
     return Targets(
-        seen, behind=behind, engine=known.away, groups=known_groups.away, undescribed=known_groups.undescribed
+        seen,
+        behind=behind,
+        engine=known.away,
+        groups=known_groups.away,
+        undescribed=known_groups.undescribed,
+        lost=lost,
     )
 
 
@@ -131,9 +140,14 @@ def _abroad(wanted: Sequence[str], options: Options) -> Targets:
     found = {topic: TargetTopic(topic, forbidden=_forbidden_by_name(topic, dead)) for topic in wanted}
     other = Other(name)
     try:
-        return Targets(_asked(found, other.cluster().topics, other, options, dead), cluster=name)
+        asked = _asked(found, other.cluster().topics, other, options, dead)
+        return Targets(asked, cluster=name, lost=_lost(wanted, other.lost_replays()))
     except BrokerUnavailable as error:
         return Targets(found, kafka=str(error) or "no response", cluster=name)
+
+
+def _lost(wanted: Collection[str], found: Iterable[LostReplay]) -> tuple[LostReplay, ...]:
+    return tuple(one for one in found if one.may_concern(wanted))
 
 
 def _forbidden_by_name(topic: str, dead: Collection[str]) -> str:

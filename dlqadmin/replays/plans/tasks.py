@@ -1,16 +1,23 @@
-"""Celery tasks that make the plans of large selections and restart abandoned ones."""
+"""Celery tasks that make the plans of large selections, restart abandoned ones, and recover lost replays."""
 
 from __future__ import annotations
 
+import logging
+import threading
 from datetime import datetime
 
 from celery import shared_task
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dlqadmin.broker import clusters
+from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.jobs import messages, runs
 from dlqadmin.replays.models import Replay
-from dlqadmin.replays.plans import planner
+from dlqadmin.replays.plans import planner, replay_recovery
+
+_recovering = threading.Lock()
+log = logging.getLogger(__name__)
 
 
 def enqueue(pk: int, actor: int | None = None) -> None:
@@ -34,3 +41,18 @@ def plan_replay(pk: int, seen: datetime | None, actor: int | None = None) -> Non
 def sweep_plans() -> None:
     """Queue the plans that no worker works on."""
     messages.sweep(plan_replay, planner.PLANS.waiting(timezone.now()))
+
+
+@shared_task
+def recover_replays() -> None:
+    """Recover replays that Kafka shows and the database does not know. Only one look runs at a time in a process."""
+    if not _recovering.acquire(blocking=False):
+        return
+    try:
+        for cluster in ("", *clusters.names()):
+            try:
+                replay_recovery.recover(cluster, timezone.now())
+            except BrokerUnavailable as error:
+                log.info("cluster %s was not searched for lost replays: %s", cluster or "of the dead letters", error)
+    finally:
+        _recovering.release()

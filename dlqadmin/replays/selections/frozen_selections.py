@@ -243,7 +243,7 @@ def _freeze(
             idempotency_key=once.key,
             request_digest=once.digest,
         )
-        SelectionSource.objects.bulk_create(SelectionSource(selection=selection, **source) for source in sources)
+        _keep_sources(selection, sources)
         detail: dict[str, Any] = {"count": found.count, "digest": found.digest, "watermark": watermark, "at": iso(now)}
         if query:
             detail["filter"] = query.removeprefix("?")
@@ -251,6 +251,23 @@ def _freeze(
             detail["continues"] = str(continues)
         record(actor, "froze", "selection", str(selection), detail)
     return selection
+
+
+def recovered(ids: Sequence[int], title: str, now: datetime) -> Selection:
+    """Return a selection of these dead letters, ascending, for a replay that Kafka shows. There may be none.
+
+    In the caller's transaction.
+    """
+    filters, watermark, found = {"ids": list(ids)}, complete_up_to(), digest_of(ids)
+    selection = Selection.objects.create(
+        created_at=now, filters=filters, title=title, watermark=watermark, count=found.count, digest=found.digest
+    )
+    _keep_sources(selection, _sources(filters, watermark))
+    return selection
+
+
+def _keep_sources(selection: Selection, sources: Iterable[Any]) -> None:
+    SelectionSource.objects.bulk_create(SelectionSource(selection=selection, **source) for source in sources)
 
 
 def _sources(filters: Mapping[str, Any], watermark: int) -> list[Any]:

@@ -24,7 +24,7 @@ from dlqadmin.replays.items.item_rows import Loaded, token
 from dlqadmin.replays.items.messages import Outgoing, Unsendable, stamped
 from dlqadmin.replays.items.watched_clusters import are_outcomes_watched
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
-from dlqadmin.replays.sending import canary, chunk_settlement, queueing, reader_lag
+from dlqadmin.replays.sending import canary, chunk_settlement, lost_replays, queueing, reader_lag
 from dlqadmin.replays.sending.delayed_marks import show
 from dlqadmin.replays.sending.destinations import Destinations
 from dlqadmin.replays.sending.pause_rules import Go, Passed, Stop, decide
@@ -56,6 +56,7 @@ class SendingSlice:
         self.replay = replay
         self.sender = sender
         self.destinations = Destinations(replay)
+        self.cluster = lost_replays.own_cluster(replay.target_cluster)
         self.window = Window(replay, self._take)
         self.lag = reader_lag.Watch(replay)
         # The broker refused a record before this ordinal. Send records alone until then, to find it.
@@ -192,14 +193,15 @@ class SendingSlice:
                 item.target_partition,
                 message.key,
                 message.value,
-                stamped(message.headers, name, token(replay, item.ordinal), item.attempt),
+                stamped(message.headers, name, token(replay, item.ordinal), item.attempt, item.letter),
                 item.timestamp_ms if replay.keep_timestamps else None,
             )
             for item, message in zip(*ready, strict=True)
         ]
-        writing = self._flight.start(
-            records, ProgressCommit(replay.transactional_id, replay.progress_topic, chunk.after)
+        progress = ProgressCommit(
+            replay.transactional_id, replay.progress_topic, chunk.after, lost_replays.metadata(replay, self.cluster)
         )
+        writing = self._flight.start(records, progress)
         if not self._store():
             return False
         if is_hurried:
@@ -269,9 +271,11 @@ class SendingSlice:
         replay, now = self.replay, timezone.now()
         seen = self.destinations.look({item.target_topic for item in batch})
         replay.topic_ids = dict(seen.ids)
+        if replay.first_offsets is not None or not replay.progress:  # else an earlier version has begun to send
+            replay.first_offsets = {**lost_replays.first_offsets(seen.ends), **(replay.first_offsets or {})}
         with transaction.atomic():
             # Cancelling updates this row too, before it looks for open chunks.
-            if not self._held().update(heartbeat=now, topic_ids=replay.topic_ids):
+            if not self._held().update(heartbeat=now, topic_ids=replay.topic_ids, first_offsets=replay.first_offsets):
                 return None
             return Chunk.objects.create(
                 replay=replay,

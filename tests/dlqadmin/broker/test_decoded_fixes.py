@@ -224,17 +224,20 @@ def test_the_index_goes_on_without_the_registry_and_decodes_later(
     settings.SCHEMA_REGISTRIES = {"away": {"url": f"http://{HOST}:{free_ports(1)[0]}"}}
     row = index_one(letter(2, value=orders.value))
     now = timezone.now()
-    assert decoded_values.decode_due(now, registry_of(settings.CLUSTER)) == (1, 0)
+    assert decoded_values.decode_due(now, settings.CLUSTER, registry_of(settings.CLUSTER)) == (1, 0)
     assert decoded_values.backlog().values == 1
     assert decoded_values.backlog().reason.startswith("the registry can't be reached")
-    assert decoded_values.decode_due(now, registry_of(settings.CLUSTER)) == (0, 0)  # not due again yet
+    assert decoded_values.decode_due(now, settings.CLUSTER, registry_of(settings.CLUSTER)) == (
+        0,
+        0,
+    )  # not due again yet
     settings.SCHEMA_REGISTRIES = {"shop": {"url": schema_registry}}
     QueuedDecoding.objects.update(due_at=now)
-    assert decoded_values.decode_due(now, registry_of(settings.CLUSTER)) == (1, 1)
+    assert decoded_values.decode_due(now, settings.CLUSTER, registry_of(settings.CLUSTER)) == (1, 1)
     assert bytes(DecodedValue.objects.get(dead_letter=row).json).decode() == TEXT
 
 
 def test_bytes_that_no_schema_fits_leave_the_queue(orders: Orders, settings: Settings) -> None:
     index_one(letter(3, value=orders.value[:-3]))
-    assert decoded_values.decode_due(timezone.now(), registry_of(settings.CLUSTER)) == (1, 1)
+    assert decoded_values.decode_due(timezone.now(), settings.CLUSTER, registry_of(settings.CLUSTER)) == (1, 1)
     assert not DecodedValue.objects.exists()

@@ -8,6 +8,7 @@ from itertools import islice
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topics import ClusterView
+from dlqadmin.replays.sending.lost_replays import LostReplay
 from engine.record.record import Headers, RawRecord
 from tests.dlqadmin.deadletters.letters import NOW_MS
 
@@ -20,6 +21,7 @@ class FakeCluster:
         self.limit = limit
         self.options: dict[str, str] = {}
         self.groups: tuple[GroupOnTopic, ...] = ()
+        self.lost: tuple[LostReplay, ...] = ()
         self.away: set[str] = set()  # `groups` or `records`, where they do not answer
         self.records: dict[tuple[str, int], list[RawRecord]] = {}
         self.end_of: dict[tuple[str, int], int] = {}
@@ -48,6 +50,9 @@ class FakeCluster:
         if "groups" in self.away:
             raise BrokerUnavailable("no coordinator")
         return self.groups
+
+    def lost_replays(self) -> Sequence[LostReplay]:
+        return self.lost
 
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]:
         return list(islice(self.read_to_end(topic, partition, start, 1.0), count))

@@ -216,7 +216,7 @@ export function SendPanel({
         {more && <AdvancedOptions options={options} source={source} disabled={!may.allowed} set={set} />}
         <OptionRow label="Headers">
           <span className="s">
-            {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}
+            {plan?.headers.added.length ?? 4} added <span className="mono">dlq.replay.*</span>,{" "}
             {plan ? (
               <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} removed</span>
             ) : (

@@ -37,7 +37,7 @@ def test_a_value_that_fails_in_an_unforeseen_way_does_not_stop_those_behind_it(
 ) -> None:
     bad, good = (index_one(letter(schema, value=b"\0\0\0\0" + bytes([schema, 0x54]))) for schema in (1, 2))
     with caplog.at_level(logging.ERROR):
-        assert decode_due(timezone.now(), FakeRegistry()) == (2, 2)  # type: ignore[arg-type]  # a fake
+        assert decode_due(timezone.now(), "local", FakeRegistry()) == (2, 2)  # type: ignore[arg-type]  # a fake
     assert not has_undecoded()
     assert [(one.dead_letter_id, bytes(one.json)) for one in DecodedValue.objects.all()] == [(good.pk, b"42")]
     assert caplog.messages == [f"the value of dead letter {bad.pk} can't be decoded: ZeroDivisionError"]
@@ -47,7 +47,7 @@ def test_a_value_that_fails_in_an_unforeseen_way_does_not_stop_those_behind_it(
 def test_without_a_registry_values_wait_unread_and_hold_no_search_up(settings: Settings) -> None:
     settings.SCHEMA_REGISTRIES = {}
     index_one(letter(1, value=b"\0\0\0\0\x02\x54"))
-    assert decode_due(timezone.now(), None) == (0, 0)
+    assert decode_due(timezone.now(), "local", None) == (0, 0)
     assert (has_undecoded(), has_backlog()) == (True, False)
     assert QueuedDecoding.objects.get().tries == 0
 
@@ -55,6 +55,6 @@ def test_without_a_registry_values_wait_unread_and_hold_no_search_up(settings: S
 def test_a_letter_that_is_removed_while_it_is_decoded_leaves_no_content() -> None:
     first, second = (index_one(letter(offset, value=b"\0\0\0\0\x02\x54")) for offset in (1, 2))
     registry = FakeRegistry(lambda: remove([first.pk]))
-    assert decode_due(timezone.now(), registry) == (2, 2)  # type: ignore[arg-type] # a fake
+    assert decode_due(timezone.now(), "local", registry) == (2, 2)  # type: ignore[arg-type] # a fake
     assert [(one.dead_letter_id, bytes(one.json)) for one in DecodedValue.objects.all()] == [(second.pk, b"42")]
     assert not has_undecoded()

@@ -24,10 +24,15 @@ def test_headers_are_kept_in_order_with_duplicates_and_null_or_named_as_left_off
 
 @given(HEADERS)
 def test_a_replays_own_headers_are_replaced_and_never_appended(headers: tuple[tuple[str, bytes | None], ...]) -> None:
-    once = stamped(headers, "r", "r/0", 1)
-    twice = stamped(once, "s", "s/7", 2)
+    once = stamped(headers, "r", "r/0", 1, "dlq/0/1")
+    twice = stamped(once, "s", "s/7", 2, "dlq/0/9")
     own = [row for row in twice if row[0].startswith("dlq.replay.")]
-    assert own == [("dlq.replay.id", b"s"), ("dlq.replay.item", b"s/7"), ("dlq.replay.attempt", b"2")]
+    assert own == [
+        ("dlq.replay.id", b"s"),
+        ("dlq.replay.item", b"s/7"),
+        ("dlq.replay.attempt", b"2"),
+        ("dlq.replay.letter", b"dlq/0/9"),
+    ]
 
 
 @given(BYTES, BYTES)

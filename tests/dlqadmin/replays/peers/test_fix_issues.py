@@ -20,7 +20,7 @@ from dlqadmin.replays.plans import planner
 from dlqadmin.replays.plans.planner import Options
 from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import RequestKey
-from engine.record.replay import ATTEMPT, ID, ITEM
+from engine.record.replay import ATTEMPT, ID, ITEM, LETTER
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, index_one, letter
 from tests.dlqadmin.replays.clusters import FakeCluster
@@ -103,11 +103,11 @@ def test_kafka_ui_1810_headers_of_an_earlier_replay_are_neither_prefilled_nor_do
     assert [header["name"] for header in page["original"]["headers"]] == ["trace"]
     operator = User.objects.get(groups__name="operator")
     fixed_in_bulk(operator)
-    sent = stamped(planned(operator)[0].message().headers, "new", "new/1", 2)
-    assert [name for name, _ in sent] == ["trace", ID, ITEM, ATTEMPT]
+    sent = stamped(planned(operator)[0].message().headers, "new", "new/1", 2, "dlq/0/1")
+    assert [name for name, _ in sent] == ["trace", ID, ITEM, ATTEMPT, LETTER]
 
 
-@pytest.mark.parametrize("name", [ID, ITEM, ATTEMPT])
+@pytest.mark.parametrize("name", [ID, ITEM, ATTEMPT, LETTER])
 def test_kafka_ui_1810_no_fix_writes_a_replay_s_own_headers(as_operator: APIClient, name: str) -> None:
     row = index_one(letter(1, value=NULL))
     headers = [{"name": name, "value": {"base64": base64.b64encode(b"x").decode()}}]

@@ -104,10 +104,10 @@ def test_spring_kafka_1994_headers_do_not_grow_with_every_replay(operator: User)
     row = index_one(letter(1, headers=(("trace", b"1"),)))
     headers = kept(headers_of(row), row.dialect)
     for attempt in (1, 2, 3):
-        carried = stamped(headers, "replay", "replay/0", attempt)
+        carried = stamped(headers, "replay", "replay/0", attempt, "dlq/0/1")
         again = index_one(letter(10 + attempt, headers=carried))
         headers = kept(headers_of(again), again.dialect)
-        assert (len(carried), headers) == (4, (("trace", b"1"),))
+        assert (len(carried), headers) == (5, (("trace", b"1"),))
 
 
 def test_rocketmq_dashboard_4316_a_plan_promises_no_success(operator: User) -> None:

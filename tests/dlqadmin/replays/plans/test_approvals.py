@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,6 +18,7 @@ from dlqadmin.replays.plans.approval_rules import approval_document
 from dlqadmin.replays.plans.options import options_of
 from dlqadmin.replays.plans.run_check import PLAN_LASTS, refusal
 from dlqadmin.replays.selections import frozen_selections
+from dlqadmin.replays.sending.lost_replays import LostReplay
 from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.conftest import person
@@ -128,6 +130,26 @@ def test_a_set_that_drifted_after_the_plan_is_not_sent(operator: User, settings:
     DeadLetter.objects.filter(offset=0).update(topic="renamed.dlq")
     said = f"{chosen} no longer matches the same records as when it was frozen. Freeze it again."
     assert refusal(replay, operator, "", LATER) == said
+
+
+def test_a_plan_waits_for_lost_replays_to_the_same_topic(operator: User) -> None:
+    cluster = FakeCluster()
+    cluster.lost = (LostReplay(uuid4(), first={"elsewhere": [7]}),)
+    assert plan(operator, cluster).plan["runnable"]
+    cluster.lost = (LostReplay(uuid4(), first={"usgs.earthquakes": [7, 0, 2, 4]}),)
+    waiting = plan(operator, cluster)
+    assert levels(waiting)["Replays are being recovered"] == "stop"
+    assert not waiting.plan["runnable"]
+
+
+def test_lost_replays_that_cannot_be_read_are_confirmed(operator: User) -> None:
+    cluster = FakeCluster()
+    assert plan(operator, cluster).plan["confirm"] is None
+    cluster.lost = (LostReplay(uuid4()),)
+    replay = plan(operator, cluster)
+    assert levels(replay)["Sent by unknown replays?"] == "warn"
+    assert replay.plan["runnable"]
+    assert replay.plan["confirm"] == {"word": "usgs.earthquakes"}
 
 
 def test_a_foreign_target_is_typed_before_it_is_written_to(operator: User, settings: Settings) -> None:

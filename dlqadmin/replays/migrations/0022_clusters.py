@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('replays', '0020_titles_without_messages'),
+        ('replays', '0021_first_offsets'),
     ]
 
     operations = [
