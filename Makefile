@@ -14,7 +14,7 @@ VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' engine/config/plugin_versi
 BUILDER = $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah || echo docker)
 
 .DEFAULT_GOAL := help
-.PHONY: help helm package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos clean demo-reset install lock pin-jars sbom images try-images
+.PHONY: help helm package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos kill-soak clean demo-reset install lock pin-jars sbom images try-images
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -103,6 +103,9 @@ fuzz: install ## arbitrary bytes into everything that reads bytes, for SECONDS (
 
 chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIGSTOP; ARGS as --seed 7 --only sink,stream
 	$(VENV)/python -m tests.chaos --runs $(or $(RUNS),10) $(ARGS)
+
+kill-soak: install .local/kafka ## KILLS (1000) of processes in runs that go on where they stopped, in .local/kill-soak.json
+	$(VENV)/python -m tests.chaos --book .local/kill-soak.json --kills $(or $(KILLS),1000) --runs 1000 --events 10 $(ARGS)
 
 lock: install ## pin every Python package with its SHA-256, as requirements.txt and requirements-dev.txt name them
 	$(LOCK) requirements.txt --output-file locks/run.txt

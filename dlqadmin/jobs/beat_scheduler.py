@@ -30,5 +30,4 @@ class PutBackClockScheduler(PersistentScheduler):
 
 
 def _is_ahead(entry: ScheduleEntry) -> bool:
-    """Return whether the last run of a task lies in the future."""
     return entry.last_run_at is not None and entry.last_run_at > entry.default_now() + TOLERANCE

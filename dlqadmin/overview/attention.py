@@ -19,7 +19,7 @@ from dlqadmin.overview.connector_texts import connector_page, first_line
 from dlqadmin.overview.documents import AttentionKind
 from dlqadmin.overview.facts import STOPPED_AFTER, OtherCluster, SystemFacts
 from dlqadmin.overview.findings import Finding
-from dlqadmin.overview.index_lag import BEHIND_SECONDS
+from dlqadmin.overview.index_lag import BEHIND_SECONDS, IndexLag
 from dlqadmin.overview.verdict import waits_long
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.rest.text import counted

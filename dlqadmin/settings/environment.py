@@ -172,6 +172,17 @@ def _is_list_of_text(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
+# A server whose machine is gone closes no connection. With the system's own limits, the indexer and the workers would
+# wait for it for a quarter of an hour, and without a pending request for two hours.
+POSTGRES_OPTIONS = {
+    "connect_timeout": 5,  # s
+    "keepalives_idle": 10,  # s
+    "keepalives_interval": 5,  # s
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # ms
+}
+
+
 def database() -> dict[str, Any]:
     """Return the database settings: SQLite in LOCAL_DIR, or the database of DATABASE_URL."""
     found: dict[str, Any] = env.db("DATABASE_URL", default=f"sqlite:///{LOCAL_DIR}/dlqadmin.sqlite3")
@@ -189,5 +200,7 @@ def database() -> dict[str, Any]:
         )
     else:
         found.setdefault("CONN_MAX_AGE", 0)
-        found.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+        options = found.setdefault("OPTIONS", {})
+        for name, value in POSTGRES_OPTIONS.items():
+            options.setdefault(name, value)
     return found

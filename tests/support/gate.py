@@ -12,14 +12,14 @@ from dlqadmin.host.network import HOST, free_ports
 class Gate:
     """An open gate to a port of this machine. While it is closed, connections are refused."""
 
-    def __init__(self, target: int) -> None:
-        self.target = target
+    def __init__(self, target: int, host: str = HOST) -> None:
+        self.target, self.host = target, host
         self.port = free_ports(1)[0]
         self.open()
 
     def open(self) -> None:
         """Listen."""
-        self._listener = socket.create_server((HOST, self.port))
+        self._listener = socket.create_server((self.host, self.port))
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ class FileSink:
             text = self._text([record.value for record in records])
         except UNWRITABLE:
             text = _joined(_one_by_one(records))
-        left = memoryview(text)
+        left, before = memoryview(text), self._size()
         try:
             while left:
                 written = self._file.write(left)  # may be part of the text when a disk is nearly full
@@ -85,7 +85,20 @@ class FileSink:
                     raise RetriableError("the file accepts no data at the moment")
                 left = left[written:]
         except OSError as error:
+            self._take_back(before, len(text) - len(left))
             raise RetriableError(str(error)) from error
+
+    def _size(self) -> int:
+        return os.fstat(self._file.fileno()).st_size if self._is_regular else 0
+
+    def _take_back(self, before: int, written: int) -> None:
+        """Cut off a part of a failed put. It would be repeated, and its last line would damage the next one.
+
+        The part stays if another task has written to the same file meanwhile.
+        """
+        if self._is_regular and written and self._size() == before + written:
+            with suppress(OSError):
+                self._file.truncate(before)
 
     def flush(self) -> None:
         """Make durable what was put; readers can see it already."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.chaos.workloads.indexer import IndexerWorkload
 from tests.chaos.workloads.mirror import MirrorWorkload
 from tests.chaos.workloads.replay import ReplayWorkload
 from tests.chaos.workloads.sink import SinkWorkload
@@ -19,4 +20,5 @@ KINDS: dict[str, Callable[..., Any]] = {
     "stream": StreamWorkload,
     "mirror": MirrorWorkload,
     "replay": ReplayWorkload,
+    "indexer": IndexerWorkload,
 }

@@ -19,8 +19,7 @@ def starts_after_an_hour_back(kind: type[PersistentScheduler], home: Path) -> se
     scheduler = kind(app, schedule_filename=str(home / "schedule"), max_interval=1)
     scheduler.tick()
     for entry in scheduler.schedule.values():
-        assert entry.last_run_at is not None
-        entry.last_run_at += timedelta(hours=1)
+        entry.last_run_at = entry.default_now() + timedelta(hours=1)
     scheduler.populate_heap()
     counts = {name: entry.total_run_count for name, entry in scheduler.schedule.items()}
     for _ in range(200):
