@@ -29,8 +29,8 @@ export function ClusterPanel({ cluster }: { cluster: Cluster }) {
           <h2>{cluster.name}</h2>
           {cluster.environment && <Chip>{cluster.environment}</Chip>}
           {cluster.own ? (
-            <Chip tone={cluster.read_only ? "warn" : "plain"}>
-              {cluster.read_only ? "read-only" : "writes allowed"}
+            <Chip tone={cluster.is_read_only ? "warn" : "plain"}>
+              {cluster.is_read_only ? "read-only" : "writes allowed"}
             </Chip>
           ) : (
             <Chip>replays may write here</Chip>

@@ -7,13 +7,32 @@ import { inApp, settle } from "../../testing";
 import { Clusters } from "./Clusters";
 
 const SOON = new Date(Date.now() + 5 * 86_400_000).toISOString();
+const FIXED = {
+  is_fixed: true,
+  is_enabled: true,
+  is_indexed: true,
+  is_read_only: false,
+  environment: "",
+  colour: "",
+  dead_letter_topics: [],
+  ca_file: "",
+  certificate_file: "",
+  key_file: "",
+  secret: "",
+  trouble: "",
+  by: null,
+  at: null,
+};
 const LIST: ClusterList = {
+  secrets: ["eu"],
+  colours: ["grey", "red"],
   results: [
     {
+      ...FIXED,
       name: "main",
       own: true,
       environment: "PRODUCTION",
-      read_only: true,
+      is_read_only: true,
       bootstrap_servers: ["kafka:9093"],
       security_protocol: "SSL",
       sasl: null,
@@ -23,19 +42,16 @@ const LIST: ClusterList = {
         certificate: { subject: "CN=dash", issuer: "CN=us", expires: SOON },
       },
       principal: "User:CN=dash",
-      trouble: "",
     },
     {
+      ...FIXED,
       name: "dr",
       own: false,
-      environment: null,
-      read_only: null,
       bootstrap_servers: ["dr:9092"],
       security_protocol: "SASL_SSL",
       sasl: { mechanism: "SCRAM-SHA-512", username: "dash" },
       tls: { ca: null, checks_host_name: false, certificate: null },
       principal: "User:dash",
-      trouble: "",
     },
   ],
   index: {
