@@ -55,7 +55,7 @@ class LocalBroker:
     """A broker with its own directory and ports, which survive stop, kill and restart.
 
     `classes` is the class path of another version of Kafka. `features` are levels of Kafka's features, such as
-    `share.version=2`.
+    `share.version=2`. `heap` is the most memory of the JVM's heap.
     """
 
     def __init__(
@@ -65,8 +65,10 @@ class LocalBroker:
         overrides: dict[str, str] | None = None,
         classes: str = "",
         features: Sequence[str] = (),
+        host: str = HOST,
+        heap: str = "512m",
     ) -> None:
-        self.home = home
+        self.home, self.host, self.heap = home, host, heap
         if port is None:
             self.port, self.controller_port = free_ports(2)
         else:
@@ -78,21 +80,29 @@ class LocalBroker:
     @property
     def bootstrap_servers(self) -> str:
         """Return the address for clients."""
-        return f"{HOST}:{self.port}"
+        return f"{self.host}:{self.port}"
 
     def start(self) -> LocalBroker:
         """Start the broker and return when it answers."""
+        self.launch()
+        self.await_ready()
+        return self
+
+    def launch(self) -> None:
+        """Start the broker. A broker of several answers only when most of their controllers run."""
         self.prepare()
         with Path(self.home, "broker.log").open("ab") as log:
             # A session of its own, so that a Ctrl-C in the terminal reaches only our parent, which then stops
             # the broker.
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, start_new_session=True)
+
+    def await_ready(self) -> None:
+        """Return when the broker answers. Raises TimeoutError or ChildProcessError, and ends it."""
         try:
             wait_until(self._alive_and_ready, f"The Kafka broker at {self.bootstrap_servers}", START_TIMEOUT_S)
         except (TimeoutError, ChildProcessError):
             self.kill()
             raise
-        return self
 
     def stop(self) -> None:
         """Shut the broker down cleanly."""
@@ -111,7 +121,7 @@ class LocalBroker:
         """Write server.properties, and format the data directory the first time."""
         data = Path(self.home, "data")
         self.home.mkdir(parents=True, exist_ok=True)
-        text = SERVER_PROPERTIES.format(host=HOST, port=self.port, controller_port=self.controller_port, data=data)
+        text = SERVER_PROPERTIES.format(host=self.host, port=self.port, controller_port=self.controller_port, data=data)
         text += "".join(f"{name}={value}\n" for name, value in self.overrides.items())
         self._properties.write_text(text)
         if not Path(data, "meta.properties").exists():
@@ -121,14 +131,14 @@ class LocalBroker:
 
     def command(self) -> list[str]:
         """Return the command line that runs the prepared broker."""
-        return [*self._java("512m"), "kafka.Kafka", str(self._properties)]
+        return [*self._java(self.heap), "kafka.Kafka", str(self._properties)]
 
     def ready(self) -> bool:
         """Return whether the broker answers a client.
 
         It checks the port first, because a client would wait for a broker that does not listen.
         """
-        if not is_answering(HOST, self.port):
+        if not is_answering(self.host, self.port):
             return False
         client = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
         try:

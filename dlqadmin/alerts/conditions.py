@@ -11,6 +11,7 @@ import msgspec
 
 from dlqadmin.alerts.facts import AlertFacts
 from dlqadmin.alerts.rule_filters import SourceCell, compile_filter, matches, names_match
+from dlqadmin.broker import clusters
 from dlqadmin.connectors.states import HELD
 from dlqadmin.deadletters.group_states import NEW_FOR, mute_ended, state
 from dlqadmin.deadletters.models import Group, GroupStatus
@@ -68,9 +69,9 @@ class RuleScope:
         """Return whether the rule looks at this connector."""
         return self.reach.has_connector(name, self._cluster) and names_match(self.filters, "connector", name)
 
-    def has_topic(self, name: str) -> bool:
-        """Return whether the rule looks at this topic of dead letters."""
-        return self.reach.has_topic(name, self._cluster) and names_match(self.filters, "topic", name)
+    def has_topic(self, name: str, cluster: str = "") -> bool:
+        """Return whether the rule looks at this topic of dead letters; without `cluster`, of the own cluster."""
+        return self.reach.has_topic(name, cluster or self._cluster) and names_match(self.filters, "topic", name)
 
 
 Values = Mapping[str, Any]
@@ -222,10 +223,11 @@ def slow_indexes(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterabl
 def expiring_topics(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield the topics from which Kafka may delete open dead letters within a number of hours."""
     for row in facts.expiring:
-        if row.first - facts.at < timedelta(hours=values["hours"]) and scope.has_topic(row.topic):
-            title = f"Kafka may delete dead letters of {row.topic} from {row.first:%d %b %H:%M} UTC on"
+        if row.first - facts.at < timedelta(hours=values["hours"]) and scope.has_topic(row.topic, row.cluster):
+            topic = clusters.qualified(row.topic, row.cluster)
+            title = f"Kafka may delete dead letters of {topic} from {row.first:%d %b %H:%M} UTC on"
             found = {"first": iso(row.first)}
-            yield SubjectMatch("retention", "topic", row.topic, title, facts.at, facts.at, facts=found, href="/records")
+            yield SubjectMatch("retention", "topic", topic, title, facts.at, facts.at, facts=found, href="/records")
 
 
 def waiting_replays(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:

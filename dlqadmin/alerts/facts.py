@@ -25,7 +25,6 @@ from dlqadmin.deadletters.models import (
     Fingerprint,
     FingerprintSource,
     Group,
-    IndexPosition,
     Regrouping,
     RegroupingMove,
 )
@@ -37,7 +36,7 @@ from dlqadmin.overview.finding_queries import troubled_replays
 from dlqadmin.overview.index_lag import index_lag
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.replays.plans.approvals import waiting
-from dlqadmin.teams.reach import Reach, of_teams, reaching
+from dlqadmin.teams.reach import of_teams, reaching
 
 HOUR = timedelta(hours=1)
 OVERLAP = 500  # ids read again, because transactions may commit them out of order
@@ -205,13 +204,11 @@ class SourceTable:
 def window(seconds: int, now: datetime) -> dict[SourceCell, int]:
     """Count the records that failed within the last seconds, by source."""
     filters = Filters(_ago(seconds, now), now)
-    clusters = list(IndexPosition.objects.order_by().values_list("cluster", flat=True).distinct())
-    found: dict[SourceCell, int] = {}
-    for cluster in clusters:
-        for cell, n in _counted(filters, cluster, is_only=len(clusters) == 1).items():
-            if n > 0:
-                found[SourceCell(cluster, cell.topic, cell.connector, cell.fingerprint)] = n
-    return found
+    return {
+        SourceCell(cell.cluster, cell.topic, cell.connector, cell.fingerprint): n
+        for cell, n in counters.cells(filters).items()
+        if n > 0
+    }
 
 
 def hour_counts(now: datetime) -> dict[SourceCell, tuple[int, int]]:
@@ -237,14 +234,6 @@ def data_stamp() -> DataStamp:
         DeadLetter.objects.order_by("-pk").values_list("pk", flat=True).first(),
         FingerprintSource.objects.order_by("-pk").values_list("pk", flat=True).first(),
     )
-
-
-def _counted(filters: Filters, cluster: str, *, is_only: bool) -> Mapping[counters.CounterCell, int]:
-    if is_only:
-        return counters.cells(filters)
-    pattern = (f"{cluster}/*",)
-    with reaching(Reach(frozenset(), pattern, pattern)):  # counters have no filter by cluster
-        return counters.cells(filters)
 
 
 def _groups(wanted: Collection[int], after: int, now: datetime) -> dict[int, Group]:

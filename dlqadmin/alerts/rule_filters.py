@@ -63,6 +63,7 @@ def compile_filter(text: str) -> FilterGroup:
 def matches(group: FilterGroup, cell: SourceCell, known: KnownFingerprint) -> bool:
     """Return whether the dead letters of this source match."""
     values = {
+        "cluster": cell.cluster,
         "topic": cell.topic,
         "connector": cell.connector,
         "stage": known.stage,

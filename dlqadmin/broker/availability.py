@@ -1,6 +1,8 @@
 """The availability of each Kafka cluster, cached for a few seconds."""
 
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -9,6 +11,7 @@ from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 
 KEPT_S = 5.0
+MOST_AT_ONCE = 8  # clusters
 TIMEOUT_S = 1.5  # the banner of every screen waits for it
 
 
@@ -39,6 +42,19 @@ def availability() -> KafkaAvailability:
             found = KafkaAvailability(reachable=False, brokers=0, topics={})
         _answers[address] = (time.monotonic(), found)
     return found
+
+
+def availability_of(names: Sequence[str]) -> dict[str, KafkaAvailability]:
+    """Return the state of each of these clusters. All are asked at the same time, and those that are away wait once."""
+    if not names:
+        return {}
+
+    def ask(name: str) -> KafkaAvailability:
+        with clusters.on(name):
+            return availability()
+
+    with ThreadPoolExecutor(min(len(names), MOST_AT_ONCE)) as pool:
+        return dict(zip(names, pool.map(ask, names), strict=True))
 
 
 def describe_cluster() -> str | None:

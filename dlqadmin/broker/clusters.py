@@ -15,7 +15,12 @@ from engine.errors import ConfigError
 from engine.kafka.client_options import admin_settings
 
 ClientOption = str | int | float | bool
-QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka must not log to stderr
+RECONNECT_MS = 1000  # librdkafka's 10 s would delay the indexer by as much after a broker is back
+QUIET: Mapping[str, ClientOption] = {
+    "log_level": 0,  # librdkafka must not log to stderr
+    "socket.timeout.ms": 5000,
+    "reconnect.backoff.max.ms": RECONNECT_MS,
+}
 
 
 def current() -> str:
@@ -29,11 +34,30 @@ def on(name: str) -> Iterator[None]:
 
     Threads that the block starts need a copy of its context (`contextvars.copy_context`).
     """
-    before = _current.set("" if name == settings.CLUSTER else name)
+    before = _current.set(key(name))
     try:
         yield
     finally:
         _current.reset(before)
+
+
+def key(name: str) -> str:
+    """Return "" for the own cluster, else the name. Rows about replays hold clusters in this form."""
+    return "" if name == settings.CLUSTER else name
+
+
+def is_known(name: str) -> bool:
+    """Return whether a cluster of that name is configured and enabled."""
+    try:
+        cluster_settings.settings_of(name)
+    except KeyError:
+        return False
+    return True
+
+
+def is_read_only(name: str) -> bool:
+    """Return whether the settings of the cluster keep replays away from it. Raises KeyError for an unknown one."""
+    return cluster_settings.settings_of(name).is_read_only
 
 
 def names() -> tuple[str, ...]:
@@ -45,6 +69,14 @@ def indexed() -> tuple[str, ...]:
     """Return the names of the clusters whose dead letters are indexed, the own one first."""
     others = cluster_settings.others().items()
     return (settings.CLUSTER, *(name for name, one in others if one.is_enabled and one.dead_letter_topics))
+
+
+def dead_letter_topics() -> tuple[str, ...]:
+    """Return the names and patterns of the current cluster's dead letter topics; none if the cluster is unknown."""
+    try:
+        return cluster_settings.settings_of(current()).dead_letter_topics
+    except KeyError:
+        return ()
 
 
 def client_options(name: str = "") -> dict[str, ClientOption]:
@@ -63,13 +95,19 @@ def client_options_of(one: ClusterSettings) -> dict[str, ClientOption]:
     if given.keys() == {SERVERS}:
         return {**QUIET, SERVERS: given[SERVERS]}
     try:
-        return {**admin_settings(given), "log_level": 0, "socket.timeout.ms": given.get("socket.timeout.ms", 5000)}
+        timeout = given.get("socket.timeout.ms", QUIET["socket.timeout.ms"])
+        return {**admin_settings(given), **QUIET, "socket.timeout.ms": timeout}
     except ConfigError as error:
         if one.is_fixed:
             where = "" if one.name == settings.CLUSTER else one.name
             raise BrokerUnavailable(problem_message(where, error.problems[0])) from error
         option, _, text = error.problems[0]
         raise BrokerUnavailable(f"cluster {one.name}: {option} {text}") from error
+
+
+def qualified(topic: str, cluster: str = "") -> str:
+    """Return a topic's name, with the name of its cluster if that is not the own one."""
+    return f"{cluster}/{topic}" if cluster not in ("", settings.CLUSTER) else topic
 
 
 def address() -> str:

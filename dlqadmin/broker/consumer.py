@@ -12,7 +12,10 @@ from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from dlqadmin.broker.topics import client_config
 from engine.record.record import RawRecord
 
-SESSION_MS = 10_000  # the partitions of a member that was killed go to another one after this time
+# The partitions of a member that was killed go to another one after this time. A member that missed its broker for as
+# long joins as a new one, and the group waits as long for the old one. Brokers accept no less by default.
+SESSION_MS = 6_000
+HEARTBEAT_MS = 2_000
 
 TIMEOUT_S = 10.0
 log = logging.getLogger(__name__)
@@ -55,6 +58,7 @@ class GroupConsumer:
                 {
                     "group.id": group,
                     "session.timeout.ms": SESSION_MS,
+                    "heartbeat.interval.ms": HEARTBEAT_MS,
                     "enable.auto.commit": False,
                     "enable.auto.offset.store": False,
                     "auto.offset.reset": "earliest",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-from django.conf import settings
+from dataclasses import dataclass, replace
 
 from dlqadmin.broker import clusters, connection_test
 from dlqadmin.broker.cluster_settings import ClusterSettings
@@ -47,8 +45,9 @@ class ClusterExamination:
 
 def test(given: ClusterSettings) -> ConnectionTestAnswer:
     """Connect a new client to the cluster and check its permissions. The cluster need not be saved yet."""
-    own = given.name == settings.CLUSTER
-    found = examine(given, followed_topics() if own else FollowedTopics(given.dead_letter_topics))
+    with clusters.on(given.name):
+        followed = replace(followed_topics(), patterns=given.dead_letter_topics)
+    found = examine(given, followed)
     return ConnectionTestAnswer(
         reached=found.trial.kind == "ok",
         kind=found.trial.kind,

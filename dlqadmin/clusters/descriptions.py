@@ -50,7 +50,7 @@ def overview(now: datetime) -> ClusterList:
 
 
 def index(now: datetime) -> IndexProgress:
-    """Return the topics of the index, the rules about them, and its progress."""
+    """Return the topics of the current cluster's index, the rules about them, and its progress."""
     broker = availability()
     lag = index_lag(now, broker)
     followed = followed_topics()
@@ -59,6 +59,7 @@ def index(now: datetime) -> IndexProgress:
     readings = topic_dialects.readings([row.topic for row in progress])
     topics = [_progress(row, followed.matching_pattern(row.topic), readings.get(row.topic)) for row in progress]
     return IndexProgress(
+        cluster=clusters.current(),
         reachable=broker.reachable,
         patterns=_patterns(topics),
         rules=topic_rules.rules(),
@@ -116,9 +117,9 @@ def principal(options: Mapping[str, object]) -> str:
 
 
 def _patterns(topics: Iterable[TopicProgress]) -> list[str]:
-    """Return the patterns of DLQ_TOPICS; for a limited reach those of its topics, because patterns name topics too."""
+    """Return the patterns of the cluster's settings; for a limited reach those of its topics: they name topics, too."""
     own = {row.pattern for row in topics}
-    return [pattern for pattern in settings.DLQ_TOPICS if pattern in own or not current_reach().is_limited]
+    return [pattern for pattern in clusters.dead_letter_topics() if pattern in own or not current_reach().is_limited]
 
 
 def _visible_patterns(one: ClusterSettings) -> list[str]:

@@ -107,13 +107,15 @@ class TopicRuleDocument(Document):
 
 
 class IndexProgress(Document):
-    """The topics that the index follows, its start and its progress.
+    """The topics of a cluster that the index follows, its start and its progress.
 
-    `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
-    `lookalikes` are topics that it does not follow, but that are named like dead letter topics. `undecoded` is the
-    number of values that name a schema and are not decoded yet, and `undecoded_reason` the most frequent reason.
+    `patterns` are those of the cluster's settings, such as DLQ_TOPICS, and `rules` the decisions of administrators,
+    which take precedence. `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
+    `undecoded` is the number of values that name a schema and are not decoded yet, on all clusters, and
+    `undecoded_reason` the most frequent reason.
     """
 
+    cluster: str
     reachable: bool
     patterns: list[str]
     rules: list[TopicRuleDocument]

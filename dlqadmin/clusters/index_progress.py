@@ -8,11 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
-from django.conf import settings
 from django.core.cache import caches
 from redis.exceptions import RedisError
 
-from dlqadmin.broker import retention
+from dlqadmin.broker import clusters, retention
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.candidate_topics import candidates
@@ -108,7 +107,7 @@ def _progress(
 
 def _in_reach(broker: KafkaAvailability) -> list[str]:
     reach = current_reach()
-    return [topic for topic in broker.topics if reach.has_topic(topic, settings.CLUSTER)]
+    return [topic for topic in broker.topics if reach.has_topic(topic, clusters.current())]
 
 
 def _rates(positions: Mapping[str, int]) -> dict[str, float]:
@@ -117,7 +116,7 @@ def _rates(positions: Mapping[str, int]) -> dict[str, float]:
     Each reach has its own samples, because a topic that the first sample lacks has no rate.
     """
     of_teams = "".join(f":{team}" for team in sorted(current_reach().teams or ()))
-    key, now = f"clusters:{settings.CLUSTER}:positions{of_teams}", (time.time(), positions)
+    key, now = f"clusters:{clusters.current()}:positions{of_teams}", (time.time(), positions)
     try:
         kept = [one for one in _samples(caches["shared"].get(key)) if now[0] - one[0] <= SAMPLES_S]
         if not kept or now[0] - kept[-1][0] >= SAMPLE_EVERY_S:

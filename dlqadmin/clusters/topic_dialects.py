@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 
+from dlqadmin.broker import clusters
 from dlqadmin.clusters.documents import TopicReading
 from dlqadmin.deadletters.models import DeadLetter
 from engine import dialects
@@ -25,7 +25,7 @@ def readings(topics: Sequence[str]) -> dict[str, TopicReading]:
 
     Topics without dead letters in the index are left out.
     """
-    key, now = f"topic_dialects:{settings.CLUSTER}", time.monotonic()
+    key, now = f"topic_dialects:{clusters.current()}", time.monotonic()
     kept: dict[str, tuple[float, TopicReading]] = cache.get(key, {})
     kept = {topic: row for topic, row in kept.items() if now - row[0] < KEPT_S}
     missing = [topic for topic in topics if topic not in kept]
@@ -51,7 +51,7 @@ def _newest(topics: Iterable[str]) -> list[tuple[str, str, bool]]:
     parts: list[str] = []
     parameters: list[Any] = []
     for topic in topics:
-        rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=topic).order_by("-failed_at", "-id")
+        rows = DeadLetter.objects.filter(cluster=clusters.current(), topic=topic).order_by("-failed_at", "-id")
         sql, values = rows.values_list("topic", "dialect", "readable")[:NEWEST].query.sql_with_params()
         parts.append(f"SELECT * FROM ({sql}) AS newest")  # noqa: S608, the ORM's
         parameters += values

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from dlqadmin.audit.entries import record
-from dlqadmin.broker import internal_topics
+from dlqadmin.broker import clusters, internal_topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topic_patterns import is_name
 from dlqadmin.clusters.documents import TopicRuleDocument
@@ -26,7 +25,7 @@ MAX_NAME = 249
 
 def rules() -> list[TopicRuleDocument]:
     """Return the rules of the own cluster by topic."""
-    rows = TopicRule.objects.filter(cluster=settings.CLUSTER).order_by("topic")
+    rows = TopicRule.objects.filter(cluster=clusters.current()).order_by("topic")
     return [
         TopicRuleDocument(
             topic=row.topic,
@@ -50,16 +49,16 @@ def change(user: Any, topic: str, rule: Rule, reason: str) -> None:
     if rule == "added":
         _refuse_internal(topic)
     with transaction.atomic():
-        known = TopicRule.objects.select_for_update().filter(cluster=settings.CLUSTER, topic=topic).first()
+        known = TopicRule.objects.select_for_update().filter(cluster=clusters.current(), topic=topic).first()
         before = "default" if known is None else "excluded" if known.is_excluded else "added"
         if before == rule:
             return
         if rule == "default":
-            TopicRule.objects.filter(cluster=settings.CLUSTER, topic=topic).delete()
+            TopicRule.objects.filter(cluster=clusters.current(), topic=topic).delete()
         else:
             values = {"is_excluded": rule == "excluded", "actor": user.get_username(), "reason": reason}
             TopicRule.objects.update_or_create(
-                cluster=settings.CLUSTER, topic=topic, defaults={**values, "at": timezone.now()}
+                cluster=clusters.current(), topic=topic, defaults={**values, "at": timezone.now()}
             )
         record(user, ACTIONS[rule], "topic", topic, {"reason": reason, "before": before, "after": rule})
 

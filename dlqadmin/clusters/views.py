@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import OPERATE, IsAdministrator, is_administrator, requires
 from dlqadmin.broker import cluster_settings
+from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
 from dlqadmin.clusters import configured_clusters, connection_tests, descriptions, topic_rules
 from dlqadmin.clusters.configured_clusters import wanted_settings
 from dlqadmin.clusters.documents import ClusterList, ConnectionTestAnswer, IndexProgress
@@ -19,12 +20,12 @@ from dlqadmin.clusters.requests import ClusterBody, TopicRuleBody
 from dlqadmin.rest.requests import checked
 
 
-class ClustersView(APIView):
+class ClustersView(ClusterView):
     """The Kafka clusters."""
 
-    @extend_schema(operation_id="clusters_list", responses=ClusterList)
+    @extend_schema(operation_id="clusters_list", parameters=[CLUSTER], responses=ClusterList)
     def get(self, request: Request) -> Response:
-        """Return every cluster with its connection settings, and the progress of the index.
+        """Return every cluster with its connection settings, and the progress of the index of one.
 
         Secrets are left out.
         """
@@ -79,14 +80,16 @@ class ClusterTestView(APIView):
         return Response(connection_tests.test(saved))
 
 
-class TopicRuleView(APIView):
+class TopicRuleView(ClusterView):
     """The decision to index a topic, or to exclude it."""
 
     permission_classes = (IsAdministrator,)  # on a read-only cluster too: the index only reads
 
-    @extend_schema(operation_id="index_topics_change", request=TopicRuleBody, responses=IndexProgress)
+    @extend_schema(
+        operation_id="index_topics_change", parameters=[CLUSTER], request=TopicRuleBody, responses=IndexProgress
+    )
     def put(self, request: Request, topic: str) -> Response:
-        """Add a dead letter topic to the index, exclude it, or leave it to DLQ_TOPICS again.
+        """Add a dead letter topic to the index, exclude it, or leave it to the settings of the cluster again.
 
         The indexer follows within seconds. Indexed records stay. A topic that is indexed again continues where it
         stopped.

@@ -10,10 +10,10 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 import orjson
-from django.conf import settings
 
 from dlqadmin.audit.payload_reads import note_read
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, READ_PAYLOADS, reach_of
+from dlqadmin.broker import clusters
 from dlqadmin.masking.masked_members import masked_pointers
 from dlqadmin.masking.masks import MASK, HiddenWhole, RecordMasks
 from dlqadmin.masking.rules import TopicMask, masks_of, rules_for
@@ -215,8 +215,8 @@ class PayloadReader(msgspec.Struct, frozen=True):
 
     def of_topic(self, topic: str, *origins: str) -> RecordReader:
         """Return the reader of a topic's records in this cluster; of dead letters in it, also by origin topics."""
-        may_read = self.reach.has_topic(topic, settings.CLUSTER)
-        return RecordReader(self.user, may_read, self._masks(settings.CLUSTER, topic, *origins))
+        may_read = self.reach.has_topic(topic, clusters.current())
+        return RecordReader(self.user, may_read, self._masks(clusters.current(), topic, *origins))
 
     def of_text_by(self, author: int | None) -> RecordReader:
         """Return the reader of a text, such as a program, that may cite any record that its author could read.

@@ -10,6 +10,7 @@ from celery import shared_task
 from celery.signals import beat_init
 from django.utils import timezone
 
+from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import (
     candidate_topics,
@@ -47,10 +48,12 @@ def prune_dead_letters() -> None:
 @shared_task
 def add_recognised_topics() -> None:
     """Index the topics of DLQ_TOPIC_CANDIDATES whose newest records are dead letters."""
-    try:
-        candidate_topics.add_recognised(timezone.now())
-    except BrokerUnavailable as error:
-        log.warning("no candidate topic was looked into: %s", error)
+    for cluster in clusters.indexed():
+        try:
+            with clusters.on(cluster):
+                candidate_topics.add_recognised(timezone.now())
+        except BrokerUnavailable as error:
+            log.warning("no candidate topic of %s was looked into: %s", cluster, error)
 
 
 @beat_init.connect

@@ -74,6 +74,7 @@ class MappingSummary(Document):
 class RereadDocument(Document):
     """A topic that is read again. `total` counts offsets, so it can exceed the records."""
 
+    cluster: str
     topic: str
     state: Literal["running", "done", "failed"]
     by: str

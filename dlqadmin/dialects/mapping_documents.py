@@ -91,6 +91,7 @@ def version_document(row: MappingVersion) -> MappingVersionDocument:
 def reread_document(row: Reread) -> RereadDocument:
     """Return a reread for the API."""
     return RereadDocument(
+        cluster=row.cluster,
         topic=row.topic,
         state=row.state,  # type: ignore[arg-type] # one of RereadState
         by=row.actor,

@@ -85,7 +85,7 @@ def retire(user: Any, name: str, reason: str) -> None:
 
 
 def reread(user: Any, topic: str, reason: str) -> None:
-    """Read a dead letter topic again in the background.
+    """Read a dead letter topic of the current cluster again in the background.
 
     Raises ValidationError if the index does not read the topic, UpstreamUnavailable.
     """
@@ -94,7 +94,8 @@ def reread(user: Any, topic: str, reason: str) -> None:
     try:
         with transaction.atomic():
             job = rereads.start(topic, user.get_username())
-            record(user, "reread topic", "topic", topic, {"reason": reason, "offsets": job.total})
+            detail = {"reason": reason, "offsets": job.total, "cluster": job.cluster}
+            record(user, "reread topic", "topic", topic, detail)
     except BrokerUnavailable as error:
         raise UpstreamUnavailable(f"Kafka did not answer: {error}") from error
     messages.send(tasks.reread_topics, (), f"the reread of {topic}")

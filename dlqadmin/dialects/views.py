@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from django.conf import settings
 from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -15,7 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsAdministrator, IsPayloadReader, IsViewerOrAdministrator
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
+from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import Reread
 from dlqadmin.deadletters.payloads import reader_of
@@ -61,12 +61,12 @@ class DialectsView(APIView):
         return Response(_dialects())
 
 
-class MappingTryView(APIView):
+class MappingTryView(ClusterView):
     """A mapping on trial."""
 
     permission_classes = (IsPayloadReader,)  # on a read-only cluster too: a try writes nothing
 
-    @extend_schema(operation_id="dialects_try", request=TryBody, responses=TryOut)
+    @extend_schema(operation_id="dialects_try", parameters=[CLUSTER], request=TryBody, responses=TryOut)
     def post(self, request: Request) -> Response:
         """Read the newest 100 letters of a topic with a mapping that is not saved.
 
@@ -77,7 +77,7 @@ class MappingTryView(APIView):
         topic = body["topic"]
         reader = topic_reader(topic, reader_of(request.user))
         try:
-            count = topics.partitions(topic) if current_reach().has_topic(topic, settings.CLUSTER) else None
+            count = topics.partitions(topic) if current_reach().has_topic(topic, clusters.current()) else None
             if not count:
                 raise Http404(f"There is no topic {topic}.")
             if reason := refusal(topic):
@@ -168,12 +168,12 @@ class YamlView(APIView):
         return Response(ReadYaml(mapping=mapping_document(mapping), problems=problems_of(mapping, dialects.NAMES)))
 
 
-class RereadsView(APIView):
+class RereadsView(ClusterView):
     """Topics that are read again."""
 
     permission_classes = (IsAdministrator,)  # on a read-only cluster too: the index only reads
 
-    @extend_schema(operation_id="rereads_start", request=RereadBody, responses=DialectList)
+    @extend_schema(operation_id="rereads_start", parameters=[CLUSTER], request=RereadBody, responses=DialectList)
     def post(self, request: Request) -> Response:
         """Read a dead letter topic again from its start, in the background.
 
@@ -185,7 +185,7 @@ class RereadsView(APIView):
 
 
 def _dialects() -> DialectList:
-    rereads = Reread.objects.filter(cluster=settings.CLUSTER).order_by("-created_at")[:RECENT_REREADS]
+    rereads = Reread.objects.order_by("-created_at")[:RECENT_REREADS]
     return DialectList(
         built_in=sorted(dialects.title(name) for name in dialects.NAMES if name != "unreadable"),
         mappings=[

@@ -70,7 +70,7 @@ def remains(erasure: Erasure, now: datetime, broker: BrokerQueries) -> RemainsDo
     kept = [row for one in copies if (row := _remaining(one, facts, ends, now)) is not None]
     elsewhere = sum(1 for one in copies if one.cluster)
     if elsewhere:
-        trouble = f"{trouble} {elsewhere} records were replayed to other clusters, which were not asked.".strip()
+        trouble = f"{trouble} {elsewhere} copies are on other clusters, which were not asked.".strip()
     names = sorted({row.topic for row in kept if not row.cluster})
     return RemainsDocument(
         as_of=iso(now),

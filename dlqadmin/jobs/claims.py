@@ -26,8 +26,11 @@ Row = TypeVar("Row", bound=Job)
 
 
 def quiet(now: datetime, span: timedelta) -> Q:
-    """Match the jobs without a heartbeat for this long."""
-    return Q(heartbeat__isnull=True) | Q(heartbeat__lte=now - span)
+    """Match the jobs without a heartbeat for this long.
+
+    A heartbeat as far in the future is of a clock that has been put back since. It would keep others away until then.
+    """
+    return Q(heartbeat__isnull=True) | Q(heartbeat__lte=now - span) | Q(heartbeat__gt=now + span)
 
 
 def free(now: datetime, lease: timedelta) -> Q:

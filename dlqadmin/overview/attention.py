@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 
+from dlqadmin.broker import clusters
 from dlqadmin.connectors.connect_clusters import ENGINE
 from dlqadmin.connectors.documents import ConnectorDocument, ErrorBudgetDocument, ErrorLimit
 from dlqadmin.connectors.states import HELD
@@ -16,9 +17,9 @@ from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.records.expiry import SOON, ExpiringTopic
 from dlqadmin.overview.connector_texts import connector_page, first_line
 from dlqadmin.overview.documents import AttentionKind
-from dlqadmin.overview.facts import SystemFacts
+from dlqadmin.overview.facts import STOPPED_AFTER, SystemFacts
 from dlqadmin.overview.findings import Finding
-from dlqadmin.overview.index_lag import BEHIND_SECONDS, IndexLag
+from dlqadmin.overview.index_lag import BEHIND_SECONDS
 from dlqadmin.overview.verdict import waits_long
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.rest.text import counted
@@ -44,6 +45,7 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
     if not facts.broker.reachable:
         text = f"{settings.KAFKA_BOOTSTRAP_SERVERS} does not respond. The figures may be outdated."
         yield Finding("broker_down", "", "Kafka does not respond", text, None, "/connectors")
+    yield from _other_clusters(facts)
     for response in facts.connect:
         if not response.reachable:
             text = response.trouble or "The list of connectors may be outdated, and connectors can't be controlled."
@@ -64,6 +66,18 @@ def parts(facts: SystemFacts) -> Iterator[Finding]:
     elif facts.is_indexer_unknown and facts.followed:
         text = f"{counted(facts.followed, 'dead letter topic')} can be indexed, but no indexer has read any."
         yield Finding("indexer_down", "", "The indexer does not run", text, None, "/records")
+
+
+def _other_clusters(facts: SystemFacts) -> Iterator[Finding]:
+    for name, other in facts.others.items():
+        if not other.broker.reachable:
+            title = f"The Kafka cluster {name} does not respond"
+            text = "Its errors are missing here until it responds. Other clusters are not affected."
+            yield Finding("broker_down", name, title, text, None, "/settings/clusters")
+        elif other.indexed_at is not None and facts.now - other.indexed_at > STOPPED_AFTER:
+            title = f"The index of {name} is not being updated"
+            text = "Nothing of it was indexed since then, so later errors are missing here."
+            yield Finding("indexer_down", name, title, text, other.indexed_at, "/settings/clusters")
 
 
 def connectors(rows: Iterable[ConnectorDocument], now: datetime) -> Iterator[Finding]:
@@ -110,8 +124,14 @@ def budgets(rows: Iterable[ConnectorDocument]) -> Iterator[Finding]:
                 )
 
 
-def index_behind(lag: IndexLag) -> Iterator[Finding]:
-    """Yield findings if the index or the search text lags."""
+def index_behind(facts: SystemFacts) -> Iterator[Finding]:
+    """Yield findings if an index or the search text lags."""
+    for name, other in facts.others.items():
+        if other.broker.reachable and other.lag.behind:
+            text = f"{other.lag.records:,} records, {other.lag.seconds:.0f} s behind"
+            title, page = f"The index of {name} is behind", "/settings/clusters"
+            yield Finding("index_behind", name, title, text, None, page, count=other.lag.records)
+    lag = facts.lag
     if lag.behind:
         text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
         yield Finding("index_behind", "", "The index is behind", text, None, "/records", count=lag.records)
@@ -127,12 +147,16 @@ def retention_soon(rows: Iterable[ExpiringTopic], now: datetime) -> Iterator[Fin
     """Yield topics that may soon lose dead letters of unresolved groups, with the first time."""
     for row in rows:
         keeps = timedelta(milliseconds=row.keeps_ms)
-        records = urlencode({"topic": row.topic, "from": iso(now - keeps), "to": iso(now - keeps + SOON)})
+        where = (
+            {"topic": row.topic} if row.cluster == settings.CLUSTER else {"cluster": row.cluster, "topic": row.topic}
+        )
+        records = urlencode({**where, "topic": row.topic, "from": iso(now - keeps), "to": iso(now - keeps + SOON)})
+        name = clusters.qualified(row.topic, row.cluster)
         title = f"{counted(row.records, 'dead letter')} may leave Kafka within {SOON // HOUR} h"
-        text = f"Retention of {row.topic}: {_duration_text(keeps)}. The index keeps its copy"
+        text = f"Retention of {name}: {_duration_text(keeps)}. The index keeps its copy"
         page = f"/records?{records}"
         about = _about("topic", row.topic)
-        yield Finding("retention_soon", row.topic, title, text, row.first, page, count=row.records, **about)
+        yield Finding("retention_soon", name, title, text, row.first, page, count=row.records, **about)
 
 
 def replays(rows: Iterable[tuple[Replay, int, int]], canaries: Mapping[int, int]) -> Iterator[Finding]:

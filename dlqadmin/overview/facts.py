@@ -10,7 +10,8 @@ from django.db.models import Max
 
 from dlqadmin.audit.documents import TrailHealth
 from dlqadmin.audit.queries import trail_health
-from dlqadmin.broker.availability import KafkaAvailability, availability
+from dlqadmin.broker import clusters
+from dlqadmin.broker.availability import KafkaAvailability, availability, availability_of
 from dlqadmin.connectors.cluster_responses import ClusterResponse
 from dlqadmin.connectors.connect_clusters import ConnectorKey
 from dlqadmin.connectors.documents import ShownState
@@ -31,11 +32,22 @@ STOPPED_AFTER = timedelta(seconds=60)  # the indexer writes its positions every 
 
 
 @dataclass(frozen=True, slots=True)
+class OtherCluster:
+    """The state of another Kafka cluster and of its index. `indexed_at` is its indexer's last sign of life."""
+
+    broker: KafkaAvailability
+    lag: IndexLag
+    indexed_at: datetime | None
+    followed: int
+
+
+@dataclass(frozen=True, slots=True)
 class SystemFacts:
     """The state of all parts at one moment.
 
     `connect` are the responses of the Connect clusters, and the reports of Spark queries. `shown` are the states of
-    the connectors, `figures` the last reports of their tasks. `indexed_at` is the last sign of life of the own
+    the connectors, `figures` the last reports of their tasks. `broker`, `lag` and `followed` are of the own Kafka
+    cluster, `others` of the other indexed ones. `indexed_at` is the last sign of life of the own
     cluster's indexer. `followed` is the number of dead letter topics. Connectors and topics are those in reach; the
     rest is for all.
     """
@@ -52,12 +64,13 @@ class SystemFacts:
     audit: TrailHealth
     indexed_at: Mapping[str, datetime] = field(default_factory=dict)
     followed: int = 0
+    others: Mapping[str, OtherCluster] = field(default_factory=dict)
 
     @property
     def indexer_stopped_since(self) -> datetime | None:
-        """Return when the indexer was last active, if that is over a minute ago."""
+        """Return when the indexer was last active, if that is over a minute ago, or in the future of a wrong clock."""
         at = self.indexed_at.get(settings.CLUSTER)
-        return at if at is not None and self.now - at > STOPPED_AFTER else None
+        return at if at is not None and abs(self.now - at) > STOPPED_AFTER else None
 
     @property
     def is_indexer_unknown(self) -> bool:
@@ -95,7 +108,7 @@ def gather(now: datetime) -> SystemFacts:
     followed, reach = followed_topics(), current_reach()
     beats = list(ProcessHeartbeat.objects.order_by("name"))
     # The indexer works for all teams, so its last sign of life is that of any topic.
-    clusters = IndexPosition._base_manager.order_by().values_list("cluster").annotate(at=Max("updated_at"))
+    indexed_at = dict(IndexPosition._base_manager.order_by().values_list("cluster").annotate(at=Max("updated_at")))
     return SystemFacts(
         now=now,
         broker=broker,
@@ -107,9 +120,22 @@ def gather(now: datetime) -> SystemFacts:
         scheduler=processes.scheduler(beats, now),
         has_redis=redis_answers(),
         audit=trail_health(now),
-        indexed_at=dict(clusters),
+        indexed_at=indexed_at,
         followed=sum(followed.follows(topic) and reach.has_topic(topic, settings.CLUSTER) for topic in broker.topics),
+        others=_other_clusters(now, indexed_at),
     )
+
+
+def _other_clusters(now: datetime, indexed_at: Mapping[str, datetime]) -> dict[str, OtherCluster]:
+    """Return the facts of the other indexed clusters. Those that are away are waited for at the same time."""
+    names = clusters.indexed()[1:]
+    found = {}
+    for name, broker in availability_of(names).items():
+        with clusters.on(name):
+            followed, reach = followed_topics(), current_reach()
+            count = sum(followed.follows(topic) and reach.has_topic(topic, name) for topic in broker.topics)
+            found[name] = OtherCluster(broker, index_lag(now, broker), indexed_at.get(name), count)
+    return found
 
 
 def indexers(facts: SystemFacts) -> list[IndexerHealth]:
@@ -117,7 +143,7 @@ def indexers(facts: SystemFacts) -> list[IndexerHealth]:
     known = {settings.CLUSTER: None, **facts.indexed_at}
     return [
         IndexerHealth(
-            cluster=cluster, alive=None if at is None else facts.now - at <= STOPPED_AFTER, seen_at=iso_or_none(at)
+            cluster=cluster, alive=None if at is None else abs(facts.now - at) <= STOPPED_AFTER, seen_at=iso_or_none(at)
         )
         for cluster, at in known.items()
     ]

@@ -72,8 +72,8 @@ def findings(facts: SystemFacts, connectors: list[ConnectorDocument], user: Any)
         *attention.connectors(known, now),
         *attention.replays(troubled, _canaries(row for row, _, _ in troubled)),
         *attention.groups(summaries(Filters(now - NEW_FOR, now), now)),
-        *attention.index_behind(facts.lag),
-        *attention.retention_soon(expiring_soon(now) if facts.broker.reachable else [], now),
+        *attention.index_behind(facts),
+        *attention.retention_soon(expiring_soon(now), now),
         *attention.budgets(known),
         *(attention.approval(row.replay, row.records, is_yours=may_approve(row.replay, user)) for row in waiting()),
     ]

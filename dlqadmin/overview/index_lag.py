@@ -4,9 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
-
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import word_index
@@ -67,7 +65,7 @@ def index_lag(now: datetime, broker: KafkaAvailability) -> IndexLag:
     The ends are the broker's if it responds, else the last known ones.
     """
     followed = followed_topics()
-    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by("topic", "partition")
+    rows = IndexPosition.objects.filter(cluster=clusters.current()).order_by("topic", "partition")
     known = {(row.topic, row.partition): row for row in rows if followed.follows(row.topic)}
     ends = {key: row.end_offset or row.position for key, row in known.items()}
     if broker.reachable:

@@ -44,7 +44,7 @@ def worker_queues(rows: Iterable[ProcessHeartbeat], queues: Iterable[str], now: 
     found = []
     for queue in queues:
         workers = [row for row in known if queue in row.queues]
-        alive = [row for row in workers if now - row.at <= ALIVE_FOR]
+        alive = [row for row in workers if abs(now - row.at) <= ALIVE_FOR]  # one of the future is of a wrong clock
         found.append(
             WorkerQueueHealth(
                 queue=queue,
@@ -60,4 +60,4 @@ def worker_queues(rows: Iterable[ProcessHeartbeat], queues: Iterable[str], now: 
 def scheduler(rows: Iterable[ProcessHeartbeat], now: datetime) -> SchedulerHealth:
     """Return whether Celery beat runs. Pure."""
     at = next((row.at for row in rows if row.name == BEAT), None)
-    return SchedulerHealth(alive=at is not None and now - at <= BEAT_ALIVE_FOR, seen_at=iso_or_none(at))
+    return SchedulerHealth(alive=at is not None and abs(now - at) <= BEAT_ALIVE_FOR, seen_at=iso_or_none(at))

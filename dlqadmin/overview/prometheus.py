@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
-from django.conf import settings
 from django.db.models import Count, F, Max, Sum
 from django.utils import timezone
 from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from dlqadmin.broker.availability import availability
+from dlqadmin.broker import clusters
 from dlqadmin.connectors.queries import shown_states
 from dlqadmin.connectors.spark_queries import fetch_all
 from dlqadmin.connectors.states import DERIVED_STATES
@@ -48,23 +47,27 @@ def register() -> None:
 
 def _dead_letters() -> Metric:
     family = CounterMetricFamily(
-        "dlqadmin_dead_letters", "Dead letters indexed.", labels=["topic", "connector", "stage", "exception"]
+        "dlqadmin_dead_letters", "Dead letters indexed.", labels=["cluster", "topic", "connector", "stage", "exception"]
     )
-    rows = CountDay.objects.filter(cluster=settings.CLUSTER).order_by()
-    names = ("topic", "connector", "fingerprint__stage", "fingerprint__exception_class")
+    rows = CountDay.objects.order_by()
+    names = ("cluster", "topic", "connector", "fingerprint__stage", "fingerprint__exception_class")
     for *labels, n in rows.values_list(*names).annotate(total=Sum("n")):
         family.add_metric(labels, n)
     return family
 
 
 def _index_lag() -> Metric:
-    family = GaugeMetricFamily("dlqadmin_index_lag_records", "Dead letters not yet indexed.", labels=["topic"])
-    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER, end_offset__gt=F("position")).order_by()
-    behind = dict(rows.values_list("topic").annotate(total=Sum(F("end_offset") - F("position"))))
-    followed = followed_topics()
-    known = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True).distinct()
-    for topic in filter(followed.follows, known):
-        family.add_metric([topic], behind.get(topic, 0))
+    family = GaugeMetricFamily(
+        "dlqadmin_index_lag_records", "Dead letters not yet indexed.", labels=["cluster", "topic"]
+    )
+    for cluster in clusters.indexed():
+        positions = IndexPosition.objects.filter(cluster=cluster).order_by()
+        rows = positions.filter(end_offset__gt=F("position"))
+        behind = dict(rows.values_list("topic").annotate(total=Sum(F("end_offset") - F("position"))))
+        with clusters.on(cluster):
+            followed = followed_topics()
+        for topic in filter(followed.follows, positions.values_list("topic", flat=True).distinct()):
+            family.add_metric([cluster, topic], behind.get(topic, 0))
     return family
 
 
@@ -86,10 +89,12 @@ def _processes() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "dlqadmin_scheduler_alive", "1 if Celery beat is alive.", value=float(scheduler(rows, now).alive)
     )
-    indexer = GaugeMetricFamily("dlqadmin_indexer_seconds_silent", "Seconds since the indexer was last active.")
-    at = IndexPosition.objects.filter(cluster=settings.CLUSTER).aggregate(at=Max("updated_at"))["at"]
-    if at is not None:
-        indexer.add_metric([], max(0.0, (now - at).total_seconds()))
+    indexer = GaugeMetricFamily(
+        "dlqadmin_indexer_seconds_silent", "Seconds since the indexer of a cluster was last active.", labels=["cluster"]
+    )
+    there = IndexPosition.objects.filter(cluster__in=clusters.indexed()).order_by()
+    for cluster, at in there.values_list("cluster").annotate(at=Max("updated_at")):
+        indexer.add_metric([cluster], max(0.0, (now - at).total_seconds()))
     yield indexer
 
 
@@ -98,10 +103,10 @@ def _expiring() -> Metric:
     family = GaugeMetricFamily(
         "dlqadmin_dead_letters_expiring",
         "Dead letters of unresolved groups that retention may delete within three hours.",
-        labels=["topic"],
+        labels=["cluster", "topic"],
     )
-    for row in expiring_soon(timezone.now()) if availability().reachable else []:
-        family.add_metric([row.topic], row.records)
+    for row in expiring_soon(timezone.now()):
+        family.add_metric([row.cluster, row.topic], row.records)
     return family
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from dlqadmin.connectors.documents import ShownState
 from dlqadmin.connectors.states import HELD
 from dlqadmin.overview.documents import OverallStatus
-from dlqadmin.overview.facts import SystemFacts
+from dlqadmin.overview.facts import STOPPED_AFTER, SystemFacts
 from dlqadmin.overview.index_lag import BEHIND_SECONDS, IndexLag
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso
@@ -25,7 +25,7 @@ class StatusReason(NamedTuple):
 
 def reasons(facts: SystemFacts) -> list[StatusReason]:
     """Return why the system is not healthy; empty if it is. The reasons for `failing` come first."""
-    found = [*_parts(facts), *_connectors(facts), *_index(facts.lag), *_audit(facts)]
+    found = [*_parts(facts), *_other_clusters(facts), *_connectors(facts), *_index(facts.lag), *_audit(facts)]
     return sorted(found, key=lambda reason: reason.status == "degraded")
 
 
@@ -88,10 +88,31 @@ def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
         yield StatusReason("degraded", f"The Celery worker {name} ended without notice.")
     if facts.beat_trouble:
         yield StatusReason("failing", f"{facts.beat_trouble}.")
-    if since := facts.indexer_stopped_since:
-        yield StatusReason("failing", f"The indexer has not been active since {iso(since)}.")
-    elif facts.is_indexer_unknown:
+    yield from _indexer(facts)
+
+
+def _indexer(facts: SystemFacts) -> Iterator[StatusReason]:
+    if facts.is_indexer_unknown:
         yield StatusReason("degraded", "The state of the indexer is unknown: it has not read any topic yet.")
+    elif (since := facts.indexer_stopped_since) is None:
+        return
+    elif since > facts.now:
+        text = f"The indexer was last active in the future, at {iso(since)}: a clock is or was wrong."
+        yield StatusReason("failing", text)
+    else:
+        yield StatusReason("failing", f"The indexer has not been active since {iso(since)}.")
+
+
+def _other_clusters(facts: SystemFacts) -> Iterator[StatusReason]:
+    """Yield what is wrong with other Kafka clusters. The rest of the system works without them."""
+    for name, other in facts.others.items():
+        if not other.broker.reachable:
+            yield StatusReason("degraded", f"The Kafka cluster {name} does not respond.")
+        elif other.indexed_at is not None and facts.now - other.indexed_at > STOPPED_AFTER:
+            yield StatusReason("degraded", f"The indexer of {name} has not been active since {iso(other.indexed_at)}.")
+        elif other.lag.behind:
+            behind = f"{counted(other.lag.records, 'record')} and {other.lag.seconds:.0f} s behind"
+            yield StatusReason("degraded", f"The index of {name} is {behind}.")
 
 
 def _connectors(facts: SystemFacts) -> Iterator[StatusReason]:

@@ -15,6 +15,9 @@ from rest_framework.views import set_rollback
 from dlqadmin.rest.documents import Document
 
 CONTENT_TYPE = "application/problem+json"
+NO_DATABASE = "The database does not respond, or is too busy. Try again in a few seconds."
+FULL_DISK = "The disk of the database is full. Nothing can be changed until it has room again."
+POSTGRES_DISK_FULL, SQLITE_DISK_FULL = "53100", "database or disk is full"
 
 
 class ProblemFinding(Document):
@@ -139,10 +142,14 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Handle Django's 500: no database, or a bug. It is reported without its details."""
-    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
-        detail = "The database does not respond, or is too busy. Try again in a few seconds."
-        return problem(request.get_full_path(), 503, detail)
+    error = sys.exc_info()[1]
+    if isinstance(error, OperationalError | InterfaceError):
+        return problem(request.get_full_path(), 503, FULL_DISK if _is_disk_full(error) else NO_DATABASE)
     return problem(request.get_full_path(), 500, "The dashboard failed. Its log has the stack trace.")
+
+
+def _is_disk_full(error: BaseException) -> bool:
+    return getattr(error.__cause__, "sqlstate", "") == POSTGRES_DISK_FULL or str(error) == SQLITE_DISK_FULL
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

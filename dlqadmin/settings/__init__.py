@@ -359,6 +359,7 @@ CELERY_TASK_ROUTES = {"dlqadmin.replays.sending.tasks.send_replay": {"queue": "r
 CELERY_BEAT_SCHEDULE_FILENAME = str(LOCAL_DIR / "celerybeat-schedule")
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = beat.SCHEDULE
+CELERY_BEAT_SCHEDULER = "dlqadmin.jobs.beat_scheduler:PutBackClockScheduler"
 
 LOGGING: dict[str, Any] = {
     "version": 1,

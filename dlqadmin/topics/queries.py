@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import pairwise
 
-from django.conf import settings
 from django.http import Http404
 from django.utils import timezone
 
-from dlqadmin.broker import internal_topics, topics
+from dlqadmin.broker import clusters, internal_topics, topics
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics, follows
 from dlqadmin.deadletters.search.histogram import MS, bucket_ms
 from dlqadmin.rest.times import from_ms, iso
@@ -29,7 +28,7 @@ def topic_list(text: str) -> TopicList:
     """Return the topics in reach whose name contains the text. Raises BrokerUnavailable."""
     there = topics.cluster().topics
     reach = current_reach()
-    names = sorted(name for name in there if text.lower() in name.lower() and reach.has_topic(name, settings.CLUSTER))
+    names = sorted(name for name in there if text.lower() in name.lower() and reach.has_topic(name, clusters.current()))
     shown = names[:MOST_TOPICS]
     places = [(name, partition) for name in shown for partition in range(there[name])]
     kept: dict[str, int] = {}
@@ -52,7 +51,7 @@ def topic_detail(name: str) -> TopicDetail:
 
 def places_of(name: str) -> Places:
     """Return the partitions of a topic in reach. Raises Http404 and BrokerUnavailable."""
-    count = topics.partitions(name) if current_reach().has_topic(name, settings.CLUSTER) else None
+    count = topics.partitions(name) if current_reach().has_topic(name, clusters.current()) else None
     if count is None:
         raise Http404(f"There is no topic {name}.")
     return [(name, partition) for partition in range(count)]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.conf import settings
-
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.index.active_mappings import active_mappings
 from dlqadmin.deadletters.index.column_values import moment
 from dlqadmin.deadletters.index.followed_topics import follows
@@ -101,7 +100,7 @@ def _dead_letters(records: Sequence[RawRecord]) -> dict[Place, int]:
     for number, offsets in by_partition.items():
         rows = DeadLetter.objects.filter(
             **{
-                "cluster": settings.CLUSTER,
+                "cluster": clusters.current(),
                 f"{prefix}topic": topic,
                 partition: number,
                 f"{offset}__in": offsets,

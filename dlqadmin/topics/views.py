@@ -11,10 +11,10 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, IsPayloadReader
 from dlqadmin.broker import topics
+from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.payloads import Part, RecordReader, reader_of
@@ -37,12 +37,12 @@ PARTS: Mapping[str, Part] = {"key": "key", "value": "value"}
 POSITIONS = ("offset", "at", "after", "before")
 
 
-class TopicsView(APIView):
+class TopicsView(ClusterView):
     """The topics of the cluster."""
 
     @extend_schema(
         operation_id="topics_list",
-        parameters=[OpenApiParameter("text", OpenApiTypes.STR, description="a part of the name")],
+        parameters=[CLUSTER, OpenApiParameter("text", OpenApiTypes.STR, description="a part of the name")],
         responses=TopicList,
     )
     def get(self, request: Request) -> Response:
@@ -53,10 +53,10 @@ class TopicsView(APIView):
             raise _unavailable(error) from error
 
 
-class TopicView(APIView):
+class TopicView(ClusterView):
     """One topic."""
 
-    @extend_schema(operation_id="topics_retrieve", responses=TopicDetail)
+    @extend_schema(operation_id="topics_retrieve", parameters=[CLUSTER], responses=TopicDetail)
     def get(self, request: Request, name: str) -> Response:
         """Return the topic's partitions, and whether its records may be read."""
         try:
@@ -65,12 +65,13 @@ class TopicView(APIView):
             raise _unavailable(error) from error
 
 
-class TopicRatesView(APIView):
+class TopicRatesView(ClusterView):
     """The offsets written to one topic over time."""
 
     @extend_schema(
         operation_id="topics_rates",
         parameters=[
+            CLUSTER,
             OpenApiParameter("from", OpenApiTypes.STR, description="`now-7d` or ISO 8601; default `now-7d`"),
             OpenApiParameter("to", OpenApiTypes.STR, description="`now` or ISO 8601; default `now`"),
         ],
@@ -85,12 +86,13 @@ class TopicRatesView(APIView):
             raise _unavailable(error) from error
 
 
-class TopicRecordsView(APIView):
+class TopicRecordsView(ClusterView):
     """The records of one topic."""
 
     @extend_schema(
         operation_id="topics_records",
         parameters=[
+            CLUSTER,
             OpenApiParameter("partition", OpenApiTypes.INT, description="default: all partitions"),
             OpenApiParameter("start", OpenApiTypes.STR, enum=list(STARTS), description="default `newest`"),
             OpenApiParameter(
@@ -126,10 +128,10 @@ class TopicRecordsView(APIView):
         return Response(page_document(page, reader))
 
 
-class TopicRecordView(APIView):
+class TopicRecordView(ClusterView):
     """One record of a topic."""
 
-    @extend_schema(operation_id="topics_record", responses=TopicRecordDetail)
+    @extend_schema(operation_id="topics_record", parameters=[CLUSTER], responses=TopicRecordDetail)
     def get(self, request: Request, name: str, partition: int, offset: int) -> Response:
         """Return the record with its headers, if Kafka still has it."""
         reader = reader_of(request.user)
@@ -138,7 +140,7 @@ class TopicRecordView(APIView):
         return Response(record_document(found, reader))
 
 
-class TopicRecordBytesView(APIView):
+class TopicRecordBytesView(ClusterView):
     """The bytes of one record of a topic."""
 
     content_negotiation_class = AnyFormat
@@ -146,7 +148,7 @@ class TopicRecordBytesView(APIView):
 
     @extend_schema(
         operation_id="topics_record_bytes",
-        parameters=[OpenApiParameter("part", str, enum=["key", "value"])],
+        parameters=[CLUSTER, OpenApiParameter("part", str, enum=["key", "value"])],
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
     )
     def get(self, request: Request, name: str, partition: int, offset: int) -> HttpResponse:

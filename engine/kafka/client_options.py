@@ -39,7 +39,8 @@ PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}
 TRANSACTION_DEFAULTS = {"delivery.timeout.ms": "30000", "transaction.timeout.ms": "60000"}
 # For clients that write a few small records.
 QUICK = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}
-SHARED = {"log_level": "3", "socket.keepalive.enable": "true"}
+# As Java's clients. The client's default of 10 s would delay all work by as much after a broker is back.
+SHARED = {"log_level": "3", "socket.keepalive.enable": "true", "reconnect.backoff.max.ms": "1000"}
 
 RENAMED = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",

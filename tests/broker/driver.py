@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -60,11 +60,12 @@ class Threads:
 class Driver:
     """A driver of the cluster that `properties` name, with a port of its own."""
 
-    def __init__(self, home: Path, properties: dict[str, str]) -> None:
+    def __init__(self, home: Path, properties: dict[str, str], prefix: Sequence[str] = ()) -> None:
+        """`prefix` begins its command, such as to run it in a namespace."""
         self.port = free_ports(1)[0]
         self.url = f"http://127.0.0.1:{self.port}"
         self.http = httpx.Client(base_url=self.url, timeout=ANSWER_TIMEOUT_S + 10)
-        self.home = home / str(self.port)
+        self.home, self.prefix = home / str(self.port), prefix
         self.home.mkdir(parents=True)
         self.process: subprocess.Popen[bytes] | None = None
         rows = {**properties, "listeners": self.url, "rest.authentication": "none"}
@@ -72,7 +73,7 @@ class Driver:
 
     def start(self) -> Driver:
         """Start it; it leads or stands by when its health says so."""
-        command = [sys.executable, "-m", "tests.broker.driver", str(self.home / "worker.properties")]
+        command = [*self.prefix, sys.executable, "-m", "tests.broker.driver", str(self.home / "worker.properties")]
         with (self.home / "log").open("ab") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
         return self

@@ -52,6 +52,7 @@ class ReplayWorld:
         self.log = (home / "processes.log").open("ab")
         self.home = home
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.prefix: tuple[str, ...] = ()  # of the command of each process, such as to run it in a namespace
         self._sayer: subprocess.Popen[str] | None = None
         self.name = topic
         self._create_topic()
@@ -178,7 +179,7 @@ class ReplayWorld:
 
     def _create_topic(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.broker, "log_level": 0})
-        admin.create_topics([NewTopic(self.name, 4, 1)])[self.name].result(20)
+        admin.create_topics([NewTopic(self.name, 4, -1)])[self.name].result(20)
 
     def _wait(self, command: Sequence[str]) -> str:
         done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
@@ -191,8 +192,9 @@ class ReplayWorld:
 
     def _start(self, name: str, command: Sequence[str]) -> None:
         self.processes[name] = subprocess.Popen(
-            command, cwd=ROOT, env=self.env, stdout=self.log, stderr=self.log, start_new_session=True
-        )
+            [*self.prefix, *command],
+            cwd=ROOT, env=self.env, stdout=self.log, stderr=self.log, start_new_session=True,
+        )  # fmt: skip
 
     def _end(self, name: str, sign: signal.Signals) -> None:
         process = self.processes.pop(name)

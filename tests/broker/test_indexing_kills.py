@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from dlqadmin.host.network import wait_until
+from tests.broker.test_replay_kills import new_database
 
 ROOT = Path(__file__).parents[2]
 MANY = 12_000
@@ -33,7 +34,7 @@ class Indexers:
         name = uuid.uuid4().hex
         self.topic, self.group = f"{name}.dlq", f"index-{name}"
         admin = AdminClient({"bootstrap.servers": broker, "log_level": 0})
-        admin.create_topics([NewTopic(self.topic, 4, 1)])[self.topic].result(20)
+        admin.create_topics([NewTopic(self.topic, 4, -1)])[self.topic].result(20)
         self.env = {
             **os.environ,
             "KAFKA_BOOTSTRAP_SERVERS": broker,
@@ -67,10 +68,7 @@ class Indexers:
 
 @pytest.fixture
 def indexers(broker: str, postgres_url: str, tmp_path: Path) -> Iterator[Indexers]:
-    name = f"index_{uuid.uuid4().hex}"
-    with psycopg.connect(postgres_url, autocommit=True) as postgres:
-        postgres.execute(f"CREATE DATABASE {name}".encode())
-    made = Indexers(broker, f"{postgres_url.rpartition('/')[0]}/{name}", tmp_path)
+    made = Indexers(broker, new_database(postgres_url), tmp_path)
     yield made
     made.stop()
 

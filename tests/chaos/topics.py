@@ -28,7 +28,7 @@ def create(bootstrap_servers: str, name: str, partitions: int = 1, config: Mappi
     deadline = time.monotonic() + CREATE_TIMEOUT_S
     while True:
         try:
-            admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result(10)
+            admin.create_topics([NewTopic(name, partitions, -1, config=dict(config or {}))])[name].result(10)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return

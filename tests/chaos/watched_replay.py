@@ -64,9 +64,10 @@ class WatchedReplay(ReplayWorld):
         return False
 
 
-def claimed(number: int, state: str, history: str) -> list[Claim]:
+def claimed(number: int, state: str, history: str | list[dict[str, str]]) -> list[Claim]:
     """What is said of an item, and was before; for a while nothing may be known, but not for any reason."""
-    earlier = [one["reason"] if one["state"] == "unknown" else one["state"] for one in json.loads(history)]
+    rows = json.loads(history) if isinstance(history, str) else history  # a column of SQLite, or of PostgreSQL
+    earlier = [one["reason"] if one["state"] == "unknown" else one["state"] for one in rows]
     return [(number, one) for one in (state, *earlier) if one in (state, "passed", "failed_again", *NEVER_TRUE)]
 
 

@@ -146,7 +146,7 @@ def test_the_topic_of_the_audit_trail_is_the_engine_s_own(settings: Any) -> None
     settings.AUDIT_SHIP_TO = "kafka:trail"
     settings.POINTER_TOPICS, settings.REPLAY_TARGETS = {"orders.dlq": ["trail"]}, ["trail"]
     assert refusal_by_name("orders.dlq", "trail") == "trail is the engine's own"
-    assert forbidden("trail", by_name("trail"), set(), "") == "is the engine's own"
+    assert forbidden("trail", by_name("trail"), set()) == "is the engine's own"
     settings.AUDIT_SHIP_TO = "syslog:trail:514"
     assert by_name("trail") is None
 

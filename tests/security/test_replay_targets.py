@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from django.contrib.auth.models import User
 
+from dlqadmin.broker import clusters
 from dlqadmin.broker.internal_topics import by_name
 from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.models import Replay
@@ -58,6 +59,7 @@ def test_a_store_is_no_target_whatever_its_name(operator: User) -> None:
 
 @pytest.mark.django_db
 def test_an_allow_list_names_what_may_be_written_and_lifts_no_store(settings: Any) -> None:
+    settings.OTHER_CLUSTERS = {"staging": {"bootstrap.servers": "staging:9092"}}
     settings.REPLAY_TARGETS = [
         "orders",
         "own-changelog",
@@ -68,7 +70,8 @@ def test_an_allow_list_names_what_may_be_written_and_lifts_no_store(settings: An
     ]
 
     def why(topic: str, cluster: str = "") -> str:
-        return forbidden(topic, by_name(topic), set(), cluster)
+        with clusters.on(cluster):
+            return forbidden(topic, by_name(topic), set())
 
     assert not why("orders")
     assert why("payments") == "is not in REPLAY_TARGETS"

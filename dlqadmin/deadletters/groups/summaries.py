@@ -20,7 +20,7 @@ from dlqadmin.deadletters.models.reach import split_groups
 from dlqadmin.deadletters.payloads import quoting_text
 from dlqadmin.deadletters.search import work_counts
 from dlqadmin.deadletters.search.candidates import tally
-from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
+from dlqadmin.deadletters.search.counters import CELL, CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.documents import WorkCounts
 from dlqadmin.deadletters.search.fields import COUNTED
 from dlqadmin.deadletters.search.filter_queries import FINGERPRINT, apply, freeze_groups, without_reach
@@ -67,7 +67,7 @@ def matching_cells(filters: Filters) -> MatchingCells:
     """Count matching dead letters: by the counters if they can, else the newest 10 000."""
     if filters.counted:
         return MatchingCells(cells(filters))
-    window = tally(filters, ("fingerprint_id", "topic", "connector"), WINDOW, TimeBudget())
+    window = tally(filters, CELL, WINDOW, TimeBudget())
     found = {CounterCell(*cell): n for cell, n in window.counts.items()}
     return MatchingCells(found, window.complete, sum(found.values()), window.partial)
 

@@ -1,6 +1,7 @@
 """The mappings that are in use, and dead letters read with them.
 
-A mapping of a topic comes before the built-in dialects. A letter that it cannot read is left to them.
+A mapping of a topic comes before the built-in dialects. A letter that it cannot read is left to them. Mappings hold on
+all Kafka clusters.
 """
 
 from __future__ import annotations

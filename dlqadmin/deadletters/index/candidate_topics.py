@@ -18,7 +18,7 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 from dlqadmin.audit.entries import record
-from dlqadmin.broker import internal_topics, topics
+from dlqadmin.broker import clusters, internal_topics, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topic_patterns import matches
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics, followed_topics
@@ -126,7 +126,7 @@ def newest_records(topic: str, partitions: int, count: int) -> Sequence[RawRecor
 
 def _next_names(names: Sequence[str]) -> list[str]:
     """Return the names of this run, and store the last one. Without the cache, start with the first name."""
-    key, cache = f"candidate_topics:{settings.CLUSTER}:last", caches["shared"]
+    key, cache = f"candidate_topics:{clusters.current()}:last", caches["shared"]
     try:
         found = window(names, cache.get(key) or "", MOST_TOPICS)
         # Stored before the topics are read: a topic whose records kill the worker must not hold up those after it.
@@ -140,7 +140,7 @@ def _add(topic: str, sample: Sample, now: datetime) -> bool:
     """Add the rule, unless somebody has decided about the topic meanwhile."""
     with transaction.atomic():
         _, is_new = TopicRule.objects.get_or_create(
-            cluster=settings.CLUSTER,
+            cluster=clusters.current(),
             topic=topic,
             defaults={"is_excluded": False, "actor": ACTOR, "reason": sample.words, "at": now},
         )

@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 
 import msgspec
-from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import word_index
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 def follow(
     stop: threading.Event, group: str, once: bool = False, on_reading: Callable[[], object] = lambda: None
 ) -> int:
-    """Index until told to stop, or once until the ends; return the number of new dead letters.
+    """Index `clusters.current` until told to stop, or once until the ends; return the number of new dead letters.
 
     `on_reading` is called whenever it has subscribed and Kafka has responded.
     If Kafka or the database is unavailable, it waits and retries. Uncommitted records are then read again. It
@@ -50,11 +50,11 @@ def follow(
     while not stop.is_set():
         try:
             followed = followed_topics()
-            stored = partial(all_positions, settings.CLUSTER)
+            stored = partial(all_positions, clusters.current())
             with GroupConsumer(
                 group, followed.subscription, sorted(followed.excluded), refresh_ms=2000, stored=stored
             ) as consumer:
-                indexer = Indexer(consumer, group, settings.CLUSTER, followed)
+                indexer = Indexer(consumer, group, clusters.current(), followed)
                 topics.cluster()
                 on_reading()
                 indexed += indexer.run(stop, once)
@@ -62,7 +62,7 @@ def follow(
                 return indexed
             log.info("the dead letter topics have changed, so the indexer subscribes anew")
         except (BrokerUnavailable, DatabaseError) as error:
-            log.warning("indexing is waiting: %s", error)
+            log.warning("indexing of %s is waiting: %s", clusters.current(), error)
             if not connection.in_atomic_block:
                 close_old_connections()
             stop.wait(RETRY_S)
@@ -105,11 +105,12 @@ class Indexer:
         """
         indexed, began = 0, time.monotonic()
         with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(self.read)
+            # Each read has a copy of this thread's context, which names the cluster.
+            coming = ahead.submit(copy_context().run, self.read)
             while not stop.is_set():
                 self._write_text(coming)
                 read = coming.result()
-                coming = ahead.submit(self.read)
+                coming = ahead.submit(copy_context().run, self.read)
                 indexed += self.index(read.items)
                 if not read.items or time.monotonic() - self._noted > ENDS_EVERY_S:
                     self.is_outdated = self._followed != followed_topics()

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
-from django.conf import settings
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, DecodedValue, Original, QueuedDecoding
-from dlqadmin.schemas.registries import registry_of
+from dlqadmin.schemas.registries import all_settings, registry_of
 from engine.schemas.decoding import SCHEMA_DECODER, DecoderAttempt, Decoding, decode
 from engine.schemas.registry import SchemaRegistry
 
@@ -41,7 +40,7 @@ class DecodingBacklog(msgspec.Struct, frozen=True):
 
 def has_backlog() -> bool:
     """Return whether some values are not decoded yet, and a registry could decode them."""
-    return has_undecoded() and registry_of(settings.CLUSTER) is not None
+    return has_undecoded() and any(_due(cluster).exists() for cluster in _clusters())
 
 
 def has_undecoded() -> bool:
@@ -61,18 +60,18 @@ def decode_for(seconds: float) -> int:
     """Decode values that are due until the queue is empty or the time is over; return how many left the queue."""
     ends, done = time.monotonic() + seconds, 0
     while time.monotonic() < ends:
-        taken, left = decode_due(timezone.now(), registry_of(settings.CLUSTER))
-        done += left
-        if taken < SLICE:
+        found = [decode_due(timezone.now(), cluster, registry_of(cluster)) for cluster in _clusters()]
+        done += sum(left for _, left in found)
+        if all(taken < SLICE for taken, _ in found):
             break
     return done
 
 
-def decode_due(now: datetime, registry: SchemaRegistry | None) -> tuple[int, int]:
-    """Decode one slice of the values that are due; return how many were tried, and how many left the queue."""
+def decode_due(now: datetime, cluster: str, registry: SchemaRegistry | None) -> tuple[int, int]:
+    """Decode one slice of a cluster's values that are due; return how many were tried, and how many left the queue."""
     if registry is None:
         return 0, 0  # the values stay due, so a new registry decodes them at once
-    due = list(QueuedDecoding.objects.filter(due_at__lte=now).order_by("due_at").values_list("pk", "tries")[:SLICE])
+    due = list(_due(cluster).filter(due_at__lte=now).order_by("due_at").values_list("pk", "tries")[:SLICE])
     if not due:
         return 0, 0
     tries = dict(due)
@@ -91,6 +90,15 @@ def decode_due(now: datetime, registry: SchemaRegistry | None) -> tuple[int, int
                 tries=tries[pk] + 1, due_at=now + timedelta(seconds=wait), reason=_reason(decoding)
             )
     return len(due), len(due) - len(later)
+
+
+def _clusters() -> list[str]:
+    """Return the clusters with a registry that can be used."""
+    return [one.cluster for one in all_settings() if registry_of(one.cluster) is not None]
+
+
+def _due(cluster: str) -> QuerySet[QueuedDecoding]:
+    return QueuedDecoding.objects.filter(dead_letter__cluster=cluster)
 
 
 def _decoded(

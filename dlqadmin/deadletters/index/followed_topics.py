@@ -1,12 +1,11 @@
-"""The dead letter topics that the indexer reads: those of DLQ_TOPICS, and the rules of administrators beside it."""
+"""The dead letter topics of a cluster: those of its settings, such as DLQ_TOPICS, and the rules of administrators."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from django.conf import settings
-
+from dlqadmin.broker import clusters
 from dlqadmin.broker.topic_patterns import is_name
 from dlqadmin.deadletters.models import TopicRule
 
@@ -15,7 +14,7 @@ from dlqadmin.deadletters.models import TopicRule
 class FollowedTopics:
     """The dead letter topics, and those of them that the indexer reads.
 
-    `patterns` are those of DLQ_TOPICS. A rule about a topic takes precedence over them.
+    `patterns` are those of the cluster's settings. A rule about a topic takes precedence over them.
     """
 
     patterns: tuple[str, ...]
@@ -31,7 +30,7 @@ class FollowedTopics:
         return topic in self.added or self.matching_pattern(topic) is not None
 
     def matching_pattern(self, topic: str) -> str | None:
-        """Return the first pattern of DLQ_TOPICS that matches the topic, or None."""
+        """Return the first pattern of the settings that matches the topic, or None."""
         return next((pattern for pattern in self.patterns if _matches(_client_pattern(pattern), topic)), None)
 
     @property
@@ -42,15 +41,15 @@ class FollowedTopics:
 
 
 def followed_topics() -> FollowedTopics:
-    """Return the settings and rules as they are now. Queries the database.
+    """Return the settings and rules of `clusters.current` as they are now. Queries the database.
 
     All rules count, whatever the request may reach: they also decide where no replay may write.
     """
-    rules = TopicRule._base_manager.filter(cluster=settings.CLUSTER).values_list("topic", "is_excluded")
+    rules = TopicRule._base_manager.filter(cluster=clusters.current()).values_list("topic", "is_excluded")
     by_rule: dict[bool, set[str]] = {True: set(), False: set()}
     for topic, is_excluded in rules:
         by_rule[is_excluded].add(topic)
-    return FollowedTopics(tuple(settings.DLQ_TOPICS), frozenset(by_rule[False]), frozenset(by_rule[True]))
+    return FollowedTopics(clusters.dead_letter_topics(), frozenset(by_rule[False]), frozenset(by_rule[True]))
 
 
 def follows(topic: str) -> bool:

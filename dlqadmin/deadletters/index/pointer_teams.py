@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.conf import settings
-
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.index.origin_topics import is_listed
 from dlqadmin.teams.models import Team
 from dlqadmin.teams.patterns import owns
@@ -26,8 +25,8 @@ def refusals(pointers: Iterable[PointerSource]) -> dict[PointerSource, str]:
     for pointer in wanted:
         topic, connector, origin = pointer
         for name, topics, connectors in teams:
-            reads = owns(topics, settings.CLUSTER, topic) or owns(connectors, settings.CLUSTER, connector)
-            if reads and not owns(topics, settings.CLUSTER, origin) and not is_listed(topic, origin):
+            reads = owns(topics, clusters.current(), topic) or owns(connectors, clusters.current(), connector)
+            if reads and not owns(topics, clusters.current(), origin) and not is_listed(topic, origin):
                 found[pointer] = f"team {name} reads {topic} and does not own {origin}; POINTER_TOPICS can list it"
                 break
     return found

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
-from django.conf import settings
 from django.db import IntegrityError, OperationalError, close_old_connections, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.deadletters.index import erased_records, letter_rows, writer
 from dlqadmin.deadletters.index.active_mappings import load_active_mappings
 from dlqadmin.deadletters.index.consumer import BATCH_BYTES
@@ -89,13 +88,13 @@ def _rewrite_with_retries(batch: Sequence[ParsedMessage]) -> int:
     """Rewrite, and retry if the database aborts, as it does when two writers conflict."""
     for _ in range(TRIES - 1):
         try:
-            return rewrite(batch, settings.CLUSTER, timezone.now())
+            return rewrite(batch, clusters.current(), timezone.now())
         except (OperationalError, IntegrityError) as error:
             log.warning("reindexing is waiting: %s", error)
             if not connection.in_atomic_block:
                 close_old_connections()
             time.sleep(RETRY_S)
-    return rewrite(batch, settings.CLUSTER, timezone.now())
+    return rewrite(batch, clusters.current(), timezone.now())
 
 
 def _remove_unreferenced(batch: Iterable[ParsedMessage], cluster: str) -> list[DeadLetter]:

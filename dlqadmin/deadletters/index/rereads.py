@@ -7,12 +7,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.reindex import rewrite_slices
 from dlqadmin.deadletters.models import Reread, RereadState
@@ -26,7 +25,7 @@ INDEXER_NOTICES_S = 4.0
 
 
 def start(topic: str, actor: str) -> Reread:
-    """Read the topic again from its start. A reread that runs starts over.
+    """Read the topic of the current cluster again from its start. A reread that runs starts over.
 
     Raises BrokerUnavailable.
     """
@@ -35,8 +34,8 @@ def start(topic: str, actor: str) -> Reread:
     ends, begins = topics.ends(places), topics.begins(places)
     total = sum(end - begins.get(place, end) for place, end in ends.items())
     with transaction.atomic():
-        Reread.objects.filter(cluster=settings.CLUSTER, topic=topic, state=RereadState.RUNNING).delete()
-        return Reread.objects.create(cluster=settings.CLUSTER, topic=topic, actor=actor, created_at=now, total=total)
+        Reread.objects.filter(cluster=clusters.current(), topic=topic, state=RereadState.RUNNING).delete()
+        return Reread.objects.create(cluster=clusters.current(), topic=topic, actor=actor, created_at=now, total=total)
 
 
 def run_next(wait: Callable[[float], Any] = time.sleep) -> bool:
@@ -47,6 +46,11 @@ def run_next(wait: Callable[[float], Any] = time.sleep) -> bool:
 def _work(job: Reread, wait: Callable[[float], Any]) -> bool:
     """Read on from the stored position. Stops without an error if another worker has the job, or if Kafka is away."""
     wait(max(0.0, INDEXER_NOTICES_S - (timezone.now() - job.created_at).total_seconds()))
+    with clusters.on(job.cluster):
+        return _read_on(job)
+
+
+def _read_on(job: Reread) -> bool:
     read, written = job.read, job.written
     try:
         for part in rewrite_slices(job.topic, job.partition, job.offset):

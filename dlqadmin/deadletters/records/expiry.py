@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from dlqadmin.broker import retention
+from dlqadmin.broker import clusters, retention
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.retention import TopicRetention
 from dlqadmin.deadletters.index.origin_topics import refusals_by_name
@@ -80,6 +79,7 @@ class ExpiringTopic(NamedTuple):
     It contains the number of records, the time at which the first one leaves, and the topic's retention.
     """
 
+    cluster: str
     topic: str
     records: int
     first: datetime
@@ -94,7 +94,8 @@ def of_letter(
     The second one is None if the origin is not in Kafka.
     """
     own, origin = _letter_coordinates(row), next(iter(_origin_coordinates([row])), None)
-    facts = fetch_facts([own, origin] if origin else [own], broker)
+    with clusters.on(row.cluster):
+        facts = fetch_facts([own, origin] if origin else [own], broker)
     return clock(own, facts, now), clock(origin, facts, now) if origin else None
 
 
@@ -104,6 +105,16 @@ def of_group(pk: int, now: datetime, broker: RetentionQueries = retention, limit
     Dead letters that retention has surely deleted are left out.
     """
     ids = list(Fingerprint.objects.filter(group_id=pk).values_list("pk", flat=True))
+    counted = CountDay.objects.filter(fingerprint_id__in=ids).order_by()
+    found = GroupClocks([], [], complete=True)
+    for cluster in sorted(set(counted.values_list("cluster", flat=True).distinct())):
+        with clusters.on(cluster):
+            found = _together(found, _group_clocks(ids, now, broker, limit))
+    return found
+
+
+def _group_clocks(ids: Sequence[int], now: datetime, broker: RetentionQueries, limit: int) -> GroupClocks:
+    """Return the clocks of these fingerprints' oldest dead letters on the current cluster."""
     rows = list(_possibly_retained(ids, now, broker).order_by("failed_at", "pk")[: limit + 1])
     complete, rows = len(rows) <= limit, rows[:limit]
     own, origins = [_letter_coordinates(row) for row in rows], _origin_coordinates(rows)
@@ -111,12 +122,28 @@ def of_group(pk: int, now: datetime, broker: RetentionQueries = retention, limit
     return GroupClocks([clock(one, facts, now) for one in own], [clock(one, facts, now) for one in origins], complete)
 
 
-def expiring_soon(now: datetime, broker: RetentionQueries = retention, within: timedelta = SOON) -> list[ExpiringTopic]:
-    """Return the dead letter topics that may lose records `within` a time, soonest first.
+def _together(one: GroupClocks, other: GroupClocks) -> GroupClocks:
+    return GroupClocks(
+        [*one.dead_letters, *other.dead_letters],
+        [*one.origins, *other.origins],
+        one.complete and other.complete,
+    )
 
-    Only time-based retention is considered. The numbers come from the counters of unresolved groups. The list
-    is empty while Kafka is unavailable.
+
+def expiring_soon(now: datetime, broker: RetentionQueries = retention, within: timedelta = SOON) -> list[ExpiringTopic]:
+    """Return the dead letter topics of all clusters that may lose records `within` a time, soonest first.
+
+    Only time-based retention is considered. The numbers come from the counters of unresolved groups. A
+    cluster that is unavailable has no topics in the list.
     """
+    found = []
+    for cluster in clusters.indexed():
+        with clusters.on(cluster):
+            found += _expiring_soon(now, broker, within)
+    return sorted(found, key=lambda row: row.first)
+
+
+def _expiring_soon(now: datetime, broker: RetentionQueries, within: timedelta) -> list[ExpiringTopic]:
     by_retention: dict[int, list[str]] = {}
     for topic, kept in _retained_topics(broker).items():
         if not _why_unknown(kept) and _is_time_bound(kept):
@@ -125,10 +152,14 @@ def expiring_soon(now: datetime, broker: RetentionQueries = retention, within: t
     for keeps_ms, topics in by_retention.items():  # few: most topics have the cluster's default
         keeps = timedelta(milliseconds=keeps_ms)
         start = now - keeps
-        counts = _count_unresolved(Filters(start, start + within, include={"topic": tuple(topics)}))
+        include = {"cluster": (clusters.current(),), "topic": tuple(topics)}
+        counts = _count_unresolved(Filters(start, start + within, include=include))
         firsts = _first_failures(counts, start) if counts else {}
-        found += [ExpiringTopic(topic, counts[topic], at + keeps, keeps_ms) for topic, at in firsts.items()]
-    return sorted(found, key=lambda row: row.first)
+        found += [
+            ExpiringTopic(clusters.current(), topic, counts[topic], at + keeps, keeps_ms)
+            for topic, at in firsts.items()
+        ]
+    return found
 
 
 def clock(place: TimedCoordinates, facts: RetentionFacts | None, now: datetime) -> RetentionClock:
@@ -196,8 +227,9 @@ def _possibly_retained(fingerprints: Sequence[int], now: datetime, broker: Reten
 
     Returns all of them if a topic keeps records for ever.
     """
-    rows = DeadLetter.objects.filter(fingerprint_id__in=fingerprints)
-    topics = CountDay.objects.filter(fingerprint_id__in=fingerprints).values_list("topic", flat=True).distinct()
+    here = {"fingerprint_id__in": fingerprints, "cluster": clusters.current()}
+    rows = DeadLetter.objects.filter(**here)
+    topics = CountDay.objects.filter(**here).values_list("topic", flat=True).distinct()
     try:
         known = list(broker.retentions(list(topics)).values())
     except BrokerUnavailable:
@@ -209,7 +241,7 @@ def _possibly_retained(fingerprints: Sequence[int], now: datetime, broker: Reten
 
 def _retained_topics(broker: RetentionQueries) -> Mapping[str, TopicRetention]:
     """Return the retention of indexed topics that still have records; empty without Kafka."""
-    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", "partition", "position")
+    rows = IndexPosition.objects.filter(cluster=clusters.current()).values_list("topic", "partition", "position")
     read = {(topic, partition): position for topic, partition, position in rows}
     try:
         begins = broker.first_offsets(list(read))
@@ -235,6 +267,6 @@ def _first_failures(topics: Iterable[str], start: datetime) -> dict[str, datetim
     """Return when the first dead letter since `start` failed in each topic that has one."""
     own = DeadLetter.objects.filter(cluster=OuterRef("cluster"), topic=OuterRef("topic"), failed_at__gte=start)
     first = Subquery(own.order_by("failed_at", "pk").values("failed_at")[:1])
-    positions = IndexPosition.objects.filter(cluster=settings.CLUSTER, topic__in=list(topics))
+    positions = IndexPosition.objects.filter(cluster=clusters.current(), topic__in=list(topics))
     rows = positions.annotate(first=first).values_list("topic", "first").distinct()
     return {topic: at for topic, at in rows if at is not None}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from django.conf import settings
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from dlqadmin.broker import clusters
+from dlqadmin.broker.cluster_parameter import CLUSTER, NAME, ClusterView
 from dlqadmin.deadletters.index.column_values import MAX_INT, MAX_LONG
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.rest.documents import Document
@@ -23,19 +23,22 @@ class DeadLetterMatch(Document):
     by: Literal["dead_letter", "origin"]
 
 
-class DeadLetterAt(APIView):
+class DeadLetterAt(ClusterView):
     """The dead letter with given coordinates."""
 
-    @extend_schema(operation_id="dead_letters_at", responses=DeadLetterMatch)
+    @extend_schema(operation_id="dead_letters_at", parameters=[CLUSTER], responses=DeadLetterMatch)
     def get(self, request: Request, topic: str, partition: int, offset: int) -> Response:
-        """Return the dead letter at these coordinates, else the newest one with this origin."""
+        """Return the dead letter at these coordinates, else the newest one with this origin.
+
+        Without `cluster`, the own cluster comes first.
+        """
         if partition > MAX_INT or offset > MAX_LONG or "\0" in topic:
             raise Http404("These coordinates are not valid. Use topic/partition/offset.")
-        rows = DeadLetter.objects.order_by("-failed_at", "-pk")
-        own = rows.filter(cluster=settings.CLUSTER, topic=topic, partition=partition, offset=offset).first()
-        if own:
-            return Response(DeadLetterMatch(id=own.pk, by="dead_letter"))
-        origin = rows.filter(origin_topic=topic, origin_partition=partition, origin_offset=offset).first()
-        if origin is None:
-            raise Http404("No dead letter with these coordinates is indexed.")
-        return Response(DeadLetterMatch(id=origin.pk, by="origin"))
+        known = (clusters.current(),) if NAME in request.query_params else clusters.indexed()
+        for cluster in known:
+            rows = DeadLetter.objects.filter(cluster=cluster).order_by("-failed_at", "-pk")
+            if own := rows.filter(topic=topic, partition=partition, offset=offset).first():
+                return Response(DeadLetterMatch(id=own.pk, by="dead_letter"))
+            if origin := rows.filter(origin_topic=topic, origin_partition=partition, origin_offset=offset).first():
+                return Response(DeadLetterMatch(id=origin.pk, by="origin"))
+        raise Http404("No dead letter with these coordinates is indexed.")

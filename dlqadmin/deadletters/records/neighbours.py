@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import origin_topics
 from dlqadmin.deadletters.index.column_values import key_text, moment
@@ -26,6 +26,11 @@ def origin_neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbour
     `last_good` is the newest earlier record with the same key that passed. `not_allowed` says why the origin
     topic may not be read for this dead letter topic, and is null if it may be read.
     """
+    with clusters.on(row.cluster):
+        return _neighbours(row, reader)
+
+
+def _neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbours:
     if row.origin_partition is None or row.origin_offset is None:
         return OriginNeighbours(results=[], last_good=None, not_allowed=None)
     failed: dict[int, DeadLetter] = {}

@@ -19,6 +19,7 @@ from dlqadmin.deadletters.search.filter_queries import apply_choices, fingerprin
 from dlqadmin.deadletters.search.filters import Filters
 
 HOUR = timedelta(hours=1)
+CELL = ("fingerprint_id", "cluster", "topic", "connector")  # the columns of a counter cell
 HOURLY_UP_TO = timedelta(hours=48)
 COLUMNS = tuple(name for name, field in FILTER_FIELDS.items() if field.home is FieldHome.COUNTER)
 
@@ -31,12 +32,13 @@ class CounterCell(msgspec.Struct, frozen=True):
     """The dimensions of a counter."""
 
     fingerprint: int
+    cluster: str
     topic: str
     connector: str
 
 
 def cells(filters: Filters) -> Counter[CounterCell]:
-    """Count matching dead letters by fingerprint, topic and connector.
+    """Count matching dead letters by fingerprint, cluster, topic and connector.
 
     The filters must be `counted`.
     """
@@ -165,13 +167,13 @@ def _scan(filters: Filters, start: datetime, end: datetime) -> Counter[CounterCe
     if start >= end:
         return Counter()
     rows = in_reach(msgspec.structs.replace(filters, start=start, end=end))
-    grouped = rows.order_by().values_list("fingerprint_id", "topic", "connector").annotate(total=models.Count("pk"))
+    grouped = rows.order_by().values_list(*CELL).annotate(total=models.Count("pk"))
     return Counter({CounterCell(*cell): n for *cell, n in grouped})
 
 
 def _sum(filters: Filters, table: type[Count], unit: str, first: int, last: int) -> Counter[CounterCell]:
     rows = _between(filters, table, unit, first, last)
-    grouped = rows.values_list("fingerprint_id", "topic", "connector").annotate(total=Sum("n"))
+    grouped = rows.values_list(*CELL).annotate(total=Sum("n"))
     return Counter({CounterCell(*cell): n for *cell, n in grouped})
 
 

@@ -32,6 +32,7 @@ class DeadLetterRow(Document):
 
     id: int
     failed_at: Time
+    cluster: str
     topic: str
     partition: int
     offset: int
@@ -185,6 +186,7 @@ def row_document(row: DeadLetter, reader: RecordReader) -> DeadLetterRow:
     return DeadLetterRow(
         id=row.pk,
         failed_at=iso(row.failed_at),
+        cluster=row.cluster,
         topic=row.topic,
         partition=row.partition,
         offset=row.offset,

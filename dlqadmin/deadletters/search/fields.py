@@ -292,6 +292,16 @@ _FILTERS = (
         is_fact=True,
     ),
     _Row(
+        "cluster",
+        "Cluster",
+        "Kafka cluster of the dead letter topic",
+        _Kind.NAME,
+        _Type.TEXT,
+        _Home.COUNTER,
+        facet=9,
+        export=2,
+    ),
+    _Row(
         "text",
         "Text",
         "part of a message or exception, or a whole key",
@@ -304,7 +314,6 @@ _FILTERS = (
 )
 _EXPORTED_ONLY = (
     _Row("id", "Id", "number in the index", None, _Type.LONG, export=1),
-    _Row("cluster", "Cluster", "Kafka cluster of the dead letter topic", None, _Type.TEXT, export=2),
     _Row("failed_at", "Failed at", "time of the failure", None, _Type.TIME, export=6),
     _Row("indexed_at", "Indexed at", "time at which the index took it", None, _Type.TIME, export=7),
     _Row(

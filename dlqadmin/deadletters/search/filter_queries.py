@@ -26,7 +26,9 @@ from dlqadmin.teams.reach import current_reach
 FINGERPRINT = "fingerprint"  # the filter by which `freeze_groups` replaces groups; no URL contains it
 MAX_BRANCHES = 6  # queries for the alternatives of one choice
 # Filters without an index that is sorted by time. The index of topics serves them.
-UNINDEXED = frozenset(("topic", "partition", "origin_partition", "readable", "dialect", "consumer_group", WORDS))
+UNINDEXED = frozenset(
+    ("cluster", "topic", "partition", "origin_partition", "readable", "dialect", "consumer_group", WORDS)
+)
 
 Row = TypeVar("Row", bound=Model)
 

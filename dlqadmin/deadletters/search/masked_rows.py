@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from django.conf import settings
 from django.db.models import Q, QuerySet, prefetch_related_objects
 from rest_framework.exceptions import PermissionDenied
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import LOST, DeadLetter, FingerprintSource
 from dlqadmin.deadletters.payloads import PayloadReader, RecordReader
@@ -40,7 +40,7 @@ def topic_reader(topic: str, reader: PayloadReader) -> RecordReader:
     Masks of an origin topic hold for the whole dead letter topic if one of its dead letters comes from there, because
     bytes in Kafka do not tell their origin.
     """
-    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=topic)
+    rows = DeadLetter.objects.filter(cluster=clusters.current(), topic=topic)
     _, origins = masked_names(reader)
     return reader.of_topic(topic, *(name for name in origins if rows.filter(origin_topic=name).exists()))
 
@@ -71,7 +71,7 @@ def refuse_masked(rows: QuerySet[DeadLetter], reader: PayloadReader, act: str) -
 
 def _covered(names: Iterable[str], reader: PayloadReader) -> Iterator[str]:
     # The names of all clusters: to leave out too much is safe.
-    clusters = (settings.CLUSTER, *settings.OTHER_CLUSTERS)
+    indexed = {clusters.current(), *FingerprintSource.objects.order_by().values_list("cluster", flat=True).distinct()}
     for name in names:
-        if any(rule.covers(cluster, (name,)) for rule in reader.rules for cluster in clusters):
+        if any(rule.covers(cluster, (name,)) for rule in reader.rules for cluster in indexed):
             yield name

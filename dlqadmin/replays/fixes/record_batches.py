@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from django.db.models import QuerySet
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.masking.masks import RecordMasks
 from dlqadmin.masking.rules import TopicMask, masks_of
@@ -76,4 +77,6 @@ def changes(
             yield row, None, Change(INVALID, why=f"its original bytes are {Original(row.original).label.lower()}")
         else:
             masks = masking(row) if masking else None
-            yield row, message, change(message) if masks is None else masked_change(masks, message, change)
+            with clusters.on(row.cluster):  # its schema registry encodes the value
+                made = change(message) if masks is None else masked_change(masks, message, change)
+            yield row, message, made

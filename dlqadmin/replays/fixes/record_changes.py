@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Final, Literal
 
 import msgspec
-from django.conf import settings
 
+from dlqadmin.broker import clusters
 from dlqadmin.masking.json_spans import NotJson, read
 from dlqadmin.replays.fixes import form_changes, json_patch, json_values
 from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
@@ -112,7 +112,7 @@ def _encodable(value: bytes, message: Outgoing) -> EncodablePart | None:
     if frame_of(value, message.headers, "value") is None:
         return None
     try:
-        return encodable(value, message.headers, "value", registry_of(settings.CLUSTER))
+        return encodable(value, message.headers, "value", registry_of(clusters.current()))
     except NotEncodable as error:
         raise RecordUnusable(f"the value can't be decoded: {error}") from None
 

@@ -17,6 +17,7 @@ from dlqadmin.replays.jobs.documents import ReplaySaid, UnfinishedRecords
 from dlqadmin.replays.jobs.requests import RateBody, RunBody, UnfinishedBody
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import Replay, ReplayStatus, Selection
+from dlqadmin.replays.plans.options import options_of
 from dlqadmin.replays.plans.run_check import refusal
 from dlqadmin.replays.plans.target_reach import check_target
 from dlqadmin.replays.requests import MaybeWhyBody
@@ -43,7 +44,7 @@ class ReplayRun(ReplayAct):
         Refused if the plan has another digest by now, or has a check with the level "stop".
         """
         body, replay = checked(RunBody, request), replay_of(pk)
-        check_target(replay.selection, replay.target_topic, replay.target_cluster)
+        check_target(replay.selection, options_of(replay))
         if replay.status == ReplayStatus.PLANNED and not replay.plan.get("runnable"):
             stops = [row["title"] for row in replay.plan.get("checks", []) if row["level"] == "stop"]
             raise StateConflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")
@@ -75,7 +76,7 @@ class ReplayResume(ReplayAct):
         """Continue to send after a pause. Continuing past a canary that did not pass needs a reason."""
         body, replay = checked(MaybeWhyBody, request), replay_of(pk)
         # Somebody else may have started it, and the topic may have changed teams since.
-        check_target(replay.selection, replay.target_topic, replay.target_cluster)
+        check_target(replay.selection, options_of(replay))
         return _answer(pk, controls.resume(replay, actor(request), timezone.now(), body["reason"]))
 
 
@@ -103,7 +104,7 @@ class ReplayRate(ReplayAct):
             # Under the lock, nobody lowers the rate between the comparison and the change.
             locked = Replay.objects.select_for_update().filter(pk=pk).first() or replay
             if controls.is_faster(body["rate"], locked.rate):
-                check_target(replay.selection, replay.target_topic, replay.target_cluster)
+                check_target(replay.selection, options_of(replay))
             said = controls.set_rate(replay, actor(request), body["rate"], timezone.now())
         return _answer(pk, said)
 

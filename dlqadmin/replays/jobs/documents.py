@@ -22,8 +22,8 @@ from dlqadmin.rest.times import iso, iso_or_none
 OUT = (ItemState.SENT, ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
 
 CHOSEN = (  # options that are shown as they are stored
-    "target_cluster", "shadow", "keep_timestamps", "steps", "breaker_percent", "max_lag", "chunk_records", "watch",
-    "resolve_groups",
+    "source_cluster", "target_cluster", "shadow", "keep_timestamps", "steps", "breaker_percent", "max_lag",
+    "chunk_records", "watch", "resolve_groups",
 )  # fmt: skip
 
 Cell = tuple[str, str, str, bool, int]  # state, reason, watched reader, edited, count
@@ -89,6 +89,7 @@ class ReplaySummary(Document):
     use_fixes: bool
     resend: bool
     rate: int
+    source_cluster: str
     target_cluster: str
     shadow: bool
     keep_timestamps: bool

@@ -14,6 +14,7 @@ from dlqadmin.replays.jobs.documents import ReplayDocument, ReplaySaid
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ReplayStatus
 from dlqadmin.replays.plans import approvals, planner, tasks
+from dlqadmin.replays.plans.options import options_of
 from dlqadmin.replays.plans.requests import ApproveBody, AskBody, OptionsBody
 from dlqadmin.replays.plans.target_reach import check_target
 from dlqadmin.replays.requests import WhyBody
@@ -36,7 +37,7 @@ class ReplayPlan(APIView):
         form = OptionsBody(data=request.data)
         form.is_valid(raise_exception=True)
         options = form.options(planner.options_of(replay))
-        check_target(replay.selection, options.target_topic, options.target_cluster)
+        check_target(replay.selection, options)
         again = planner.check_again(replay, options, who, timezone.now())
         if again.status == ReplayStatus.PLANNING:
             tasks.enqueue(again.pk, who.pk)
@@ -65,7 +66,7 @@ class ReplayApprove(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Approve the plan with this digest, which somebody else asked for."""
         body, replay = checked(ApproveBody, request), replay_of(pk)
-        check_target(replay.selection, replay.target_topic, replay.target_cluster)
+        check_target(replay.selection, options_of(replay))
         said = approvals.approve(replay, actor(request), body["reason"], body["plan_digest"], timezone.now())
         return _answer(pk, said)
 

@@ -72,7 +72,7 @@ def _failed_again(replay: Replay) -> QuerySet[DeadLetter]:
     failed = ReplayItem.objects.filter(replay=replay, state=ItemState.FAILED_AGAIN)
     newest = Q(pk__in=failed.filter(refailure__isnull=False).values("refailure"))
     same = Q(pk__in=failed.filter(refailure=None).values("dead_letter"))
-    return frozen_selections.here().filter(newest | same).filter(_OPEN)
+    return DeadLetter.objects.filter(newest | same).filter(_OPEN)
 
 
 def _unsent(replay: Replay) -> QuerySet[DeadLetter]:
@@ -82,7 +82,7 @@ def _unsent(replay: Replay) -> QuerySet[DeadLetter]:
     items = ReplayItem.objects.filter(replay=replay)
     waiting = Q(pk__in=items.filter(state__in=item_states.UNSENT).values("dead_letter"))
     skipped = Q(pk__in=items.filter(state=ItemState.SKIPPED, reason=CANCELLED).values("dead_letter"))
-    return frozen_selections.here().filter(waiting | skipped & _OPEN)
+    return DeadLetter.objects.filter(waiting | skipped & _OPEN)
 
 
 def _bulk_fix(replay: Replay) -> int | None:

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from dlqadmin.accounts.event_responses import stream
 from dlqadmin.audit.permissions import IsViewerOrWritingOperator
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.records.views import find, note_read
 from dlqadmin.deadletters.search.list_views import PAGING
@@ -25,8 +26,10 @@ from dlqadmin.replays.jobs.item_documents import ItemPage, WayDocument
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans import planner, tasks
+from dlqadmin.replays.plans.options import Options
 from dlqadmin.replays.plans.requests import ReplayBody
 from dlqadmin.replays.plans.target_reach import check_target
+from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.event_stream import SharedReads, StreamTimes
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
@@ -86,8 +89,9 @@ class ReplayList(APIView):
         chosen = Selection.objects.filter(pk=body["selection"]).first()
         if chosen is None:
             raise ParameterError("selection", "does not exist")
-        options = form.options()
-        check_target(chosen, options.target_topic, options.target_cluster)
+        source = clusters.key(frozen_selections.cluster_of(chosen))
+        options = form.options(Options(source_cluster=source, target_cluster=source))
+        check_target(chosen, options)
         try:
             made = planner.create(chosen, options, body["title"], who, asked, now)
         except IntegrityError:

@@ -31,13 +31,17 @@ class OutcomeReport(models.Model):
 
 
 class WatchPosition(models.Model):
-    """The dead letter up to which the index was searched for repeated failures. One row.
+    """The dead letter up to which the index was searched for repeated failures. One row a cluster.
 
     `slow_at` is the time of the last look at rarely changing facts.
     """
 
+    cluster = models.CharField(max_length=64, blank=True, default="", db_default="")  # empty: the own one
     dead_letter = models.BigIntegerField(default=0)
     slow_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster"], name="watch_position_cluster")]
 
     def __str__(self) -> str:
         return str(self.dead_letter)

@@ -40,6 +40,7 @@ class OrderGuard(models.TextChoices):
 class Replay(Job):
     """A job that writes the records of a selection to Kafka.
 
+    - `source_cluster`, `target_cluster`: the Kafka clusters of the dead letters and of the targets; empty for the own.
     - `rate`: records per second, 0 for no limit.
     - `progress`: ordinal of the next item to send.
     - `shown`: dead letters of items before this ordinal are marked as sent.
@@ -62,7 +63,8 @@ class Replay(Job):
     use_fixes = models.BooleanField(default=True)
     resend = models.BooleanField(default=False)  # send again what the ledger says was sent
     rate = models.IntegerField(default=100)
-    target_cluster = models.CharField(max_length=100, blank=True)  # empty: the cluster of the dead letters
+    source_cluster = models.CharField(max_length=64, blank=True, default="", db_default="")
+    target_cluster = models.CharField(max_length=100, blank=True)
     shadow = models.BooleanField(default=False)  # a topic that is created for the replay and has no readers
     keep_timestamps = models.BooleanField(default=False)
     order = models.CharField(max_length=6, choices=OrderGuard, default=OrderGuard.SKIP)

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import NamedTuple
 
 import msgspec
-from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.items import item_states as states
@@ -127,7 +127,7 @@ def _named(spot: Spot, replay: Replay, sent: Sequence[_SentItem], keys: Sequence
     """
     if not sent:
         return set()
-    letters = DeadLetter.objects.filter(cluster=settings.CLUSTER)
+    letters = DeadLetter.objects.filter(cluster=clusters.current())
     places = letters.filter(origin_topic=spot.topic, origin_partition=spot.partition).order_by()
     offsets: set[int | None] = set()
     for there in _at("origin_offset", sent):
@@ -162,7 +162,7 @@ def _open_keys(spot: Spot, topics: Sequence[str]) -> list[int] | None:
     None if there are too many to compare.
     """
     unattributed = DeadLetter.objects.filter(
-        cluster=settings.CLUSTER,
+        cluster=clusters.current(),
         topic__in=topics,
         origin_offset=None,
         replay_item=None,

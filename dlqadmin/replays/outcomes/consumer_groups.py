@@ -80,8 +80,6 @@ def watched(replay: Replay, topic: str, known: Readers, groups: Iterable[str]) -
     These are the connectors by name, then the foreign groups that a person named. If there are neither, all foreign
     groups that commit offsets in the topic.
     """
-    if replay.target_cluster:
-        return []
     connectors = [reader.name for reader in known.of(topic)]
     asked = list(dict.fromkeys(replay.watch)) or ([] if connectors else groups)
     return connectors + [GROUP + name for name in asked]
@@ -89,7 +87,7 @@ def watched(replay: Replay, topic: str, known: Readers, groups: Iterable[str]) -
 
 def _asks(replay: Replay, topic: str, known: Readers) -> bool:
     """Return whether the foreign groups of the topic decide whose outcome counts."""
-    return not (replay.target_cluster or replay.watch or known.of(topic))
+    return not (replay.watch or known.of(topic))
 
 
 def _groups(

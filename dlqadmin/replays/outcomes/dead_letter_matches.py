@@ -8,9 +8,9 @@ from itertools import chain
 from uuid import UUID
 
 import msgspec
-from django.conf import settings
 from django.db.models import Max, QuerySet
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.index.column_values import MAX_INT, key_hash
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter
@@ -60,7 +60,7 @@ def find(items: Sequence[ReplayItem], watched_topics: Sequence[str]) -> Letters:
     A dead letter without an origin is matched by key only if it is in one of `watched_topics`.
     """
     letters = Letters()
-    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER).select_related("fingerprint")
+    rows = DeadLetter.objects.filter(cluster=clusters.current()).select_related("fingerprint")
     for item, row in chain(_by_place(rows, items), _by_token(rows, items)):
         if kind := kind_of(item, row):
             setattr(letters.of(item), kind, letter(row))
@@ -145,7 +145,7 @@ def failure_of(item: ReplayItem, row: DeadLetter) -> str:
     """Return how the dead letter is linked to this record, by whichever reader wrote it.
 
     - `exact`: it names the record's coordinates and the item.
-    - `placed`: it names only the coordinates. It must be newer than the item's sending, and the item must be on this
+    - `placed`: it names only the coordinates. It must be newer than the item's sending, and the item must be on its
       cluster. This holds only while the topic is the same.
     - `attributed`: it names the item and the attempt, and has no origin, or the item's coordinates were lost.
     - `downstream`: it belongs to a record that was made from this one and carries its item token elsewhere.
@@ -156,7 +156,8 @@ def failure_of(item: ReplayItem, row: DeadLetter) -> str:
     if item.sent_offset is not None and place == (row.origin_topic, row.origin_partition, row.origin_offset):
         # The clocks of the brokers and of this machine may differ.
         since = (item.sent_at or item.state_at) - CLOCKS_DIFFER
-        unnamed = row.replay_item is None and row.indexed_at >= since and not item.replay.target_cluster
+        is_there = clusters.key(row.cluster) == item.replay.target_cluster
+        unnamed = row.replay_item is None and row.indexed_at >= since and is_there
         return "exact" if own else "placed" if unnamed else ""
     if not own or row.replay_attempt != item.attempt or row.pk == item.dead_letter_id:
         return ""

@@ -10,6 +10,7 @@ import msgspec
 from django.db.models import Max, QuerySet, prefetch_related_objects
 
 from dlqadmin.replays.batches import parts
+from dlqadmin.replays.items.watched_clusters import watches
 from dlqadmin.replays.models import ItemState, OutcomeReport, ReplayItem
 from dlqadmin.replays.outcomes.dead_letter_matches import Found, find
 from dlqadmin.replays.outcomes.decision import INDEX_MAY_TAKE, WATCHED_FOR
@@ -91,7 +92,7 @@ def facts_of(item: ReplayItem, seen: Seen, found: Found) -> ItemFacts:
         indexing_since=_indexing_since(item, seen),
         settling_since=item.state_at if item.state == ItemState.SENT and item.reason == Reason.SETTLING else None,
         established=_established(item),
-        elsewhere=item.replay.target_cluster,
+        elsewhere="" if watches(item.replay.target_cluster) else item.replay.target_cluster,
     )
 
 

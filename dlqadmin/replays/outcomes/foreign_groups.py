@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 from django.conf import settings
 
+from dlqadmin.broker import clusters
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.followed_topics import follows
@@ -158,7 +159,7 @@ def paths(group: str, topic: str, retry: RetryTopic | None = None) -> Paths:
     `retry` is set if the topic is a retry topic. Its dead letters stand beside those of the origin topic, whose group
     they may name.
     """
-    names = set(IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True))
+    names = set(IndexPosition.objects.filter(cluster=clusters.current()).values_list("topic", flat=True))
     replayed = _replayed(group, topic)
     same = {group, retry.group_of_origin(group) if retry else ""} - {""}
     said = {name: _said(name, same, topic, replayed) for name in sorted(names)}
@@ -211,7 +212,7 @@ def _said(name: str, same: Collection[str], topic: str, replayed: Sequence[int])
 
     These are groups in `same`, or "" for records from the target topic that name no group.
     """
-    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=name).order_by("-failed_at", "-pk")
+    rows = DeadLetter.objects.filter(cluster=clusters.current(), topic=name).order_by("-failed_at", "-pk")
     names = {"", *same, *(group.removeprefix(CONNECT_GROUP) for group in same)}
     some = rows.filter(connector__in=names).values_list("consumer_group", "connector", "origin_topic")
     said: set[str] = set()

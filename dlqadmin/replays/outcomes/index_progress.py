@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import msgspec
-from django.conf import settings
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.replays.models import IndexGoal
 from dlqadmin.replays.outcomes.target_readers import Offsets, left
@@ -35,7 +35,7 @@ class DeadLetterTopicProgress(msgspec.Struct, frozen=True):
 
 def positions(topics: Mapping[str, int]) -> dict[Partition, IndexPosition]:
     """Return the index's positions in these topics."""
-    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER, topic__in=topics)
+    rows = IndexPosition.objects.filter(cluster=clusters.current(), topic__in=topics)
     return {(row.topic, row.partition): row for row in rows}
 
 

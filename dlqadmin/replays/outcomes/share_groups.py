@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.conf import settings
-
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import ReplayItem
 from engine.dialects import share_groups
@@ -25,7 +24,7 @@ def share_groups_of(replay: int, topic: str) -> list[str]:
 def is_share_group(name: str, topic: str) -> bool:
     """Return whether a sample of dead letters from this topic, the newest or those replayed for the group, is of it."""
     sent = ReplayItem.objects.filter(target_topic=topic, watched=f"group:{name}").order_by("pk")
-    newest = DeadLetter.objects.filter(cluster=settings.CLUSTER, origin_topic=topic).order_by("-failed_at", "-pk")
+    newest = DeadLetter.objects.filter(cluster=clusters.current(), origin_topic=topic).order_by("-failed_at", "-pk")
     sample = (sent.values_list("dead_letter_id", flat=True)[:SAMPLE], newest.values_list("pk", flat=True)[:SAMPLE])
     return any(name in _named(topic, letters) for letters in sample)
 

@@ -18,6 +18,7 @@ from datetime import datetime
 import msgspec
 from django.conf import settings
 
+from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.metrics.topic_positions import Read
 from dlqadmin.replays.models import ItemState
@@ -95,8 +96,9 @@ def look(
     readers = {name: known.named(name) for name, _ in places if name and not group_of(name)}
     groups, committed = _committed(places, readers, known.groups, now, cluster, silent)
     reported = False
-    with delayed(settings.OUTCOME_TOPIC, silent):
-        reported = engine_reports.collect(_whole(cluster), cluster.partitions) is not None
+    if clusters.current() == settings.CLUSTER:  # the engine reports there only
+        with delayed(settings.OUTCOME_TOPIC, silent):
+            reported = engine_reports.collect(_whole(cluster), cluster.partitions) is not None
     committed |= _reported(places, readers)
     dead = {reader.followed for reader in readers.values() if reader.followed}
     dead |= {path for group in groups.values() for path in group.followed}

@@ -13,6 +13,7 @@ import msgspec
 from django.conf import settings
 from django.utils import timezone
 
+from dlqadmin.broker import clusters
 from dlqadmin.connectors import cluster_responses, spark_queries
 from dlqadmin.connectors import queries as connectors
 from dlqadmin.connectors.cluster_responses import ClusterResponse
@@ -147,8 +148,11 @@ def look() -> Readers:
     """Return the connectors from the engine, or from its last good answer, and the queries by their last reports.
 
     Those of other Connect clusters report no outcomes to this dashboard: their groups are foreign ones. Connectors of
-    all teams may read a target, so those out of reach count too.
+    all teams may read a target, so those out of reach count too. The engine uses the own Kafka cluster, so topics of
+    other clusters have foreign groups only.
     """
+    if clusters.current() != settings.CLUSTER:
+        return Readers(by_name={})
     with reaching(EVERYTHING):
         return _look()
 
@@ -158,7 +162,7 @@ def behind(indexed: Mapping[str, int], ends: Offsets, begins: Offsets) -> dict[s
 
     `indexed` maps topics to their number of partitions.
     """
-    rows = IndexPosition._base_manager.filter(cluster=settings.CLUSTER, topic__in=indexed)
+    rows = IndexPosition._base_manager.filter(cluster=clusters.current(), topic__in=indexed)
     positions = {(row.topic, row.partition): row.position for row in rows}
     return {
         topic: sum(left((topic, number), positions, ends, begins) for number in range(count))

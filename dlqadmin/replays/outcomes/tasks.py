@@ -8,6 +8,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
+from dlqadmin.broker import clusters
 from dlqadmin.replays.outcomes import engine_reports, watcher
 
 REPORTS_KEPT = timedelta(days=7)
@@ -22,7 +23,9 @@ def watch_replays() -> None:
     if not _watching.acquire(blocking=False):
         return
     try:
-        watcher.watch()
+        for cluster in clusters.indexed():
+            with clusters.on(cluster):
+                watcher.watch()
     finally:
         _watching.release()
 

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from django.db.models import Count, Max, Min, QuerySet
 
+from dlqadmin.broker import clusters
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.outcomes.decision import WATCHED_FOR
 from dlqadmin.replays.outcomes.kafka_queries import Partition
@@ -54,13 +55,13 @@ def foreign(watched: str) -> str:
 
 
 def waiting(now: datetime, *, unknown: bool) -> list[Spot]:
-    """Return the spots that wait for an outcome, the longest wait first.
+    """Return the spots on the current cluster that wait for an outcome, the longest wait first.
 
     With `unknown`, spots of items with an unknown outcome are included.
     """
     found = _spots(ReplayItem.objects.filter(replay__in=awaited(), state=ItemState.SENT))
     if unknown:
-        known = Replay.objects.filter(shadow=False, target_cluster="")  # outcomes are not watched elsewhere
+        known = _here().filter(shadow=False)
         rows = ReplayItem.objects.filter(replay__in=known, state=ItemState.UNKNOWN, sent_at__gt=now - WATCHED_FOR)
         found += _spots(rows)
     return sorted(found, key=lambda spot: spot.since)
@@ -80,8 +81,12 @@ def of(items: Sequence[ReplayItem]) -> list[Spot]:
 
 
 def awaited() -> QuerySet[Replay]:
-    """Return the replays that have sent something and are not done."""
-    return Replay.objects.exclude(status__in=(ReplayStatus.PLANNING, ReplayStatus.PLANNED, ReplayStatus.DONE))
+    """Return the replays to the current cluster that have sent something and are not done."""
+    return _here().exclude(status__in=(ReplayStatus.PLANNING, ReplayStatus.PLANNED, ReplayStatus.DONE))
+
+
+def _here() -> QuerySet[Replay]:
+    return Replay.objects.filter(target_cluster=clusters.key(clusters.current()))
 
 
 def _spots(rows: QuerySet[ReplayItem]) -> list[Spot]:

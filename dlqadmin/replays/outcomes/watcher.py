@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet, prefetch_related_objects
 from django.utils import timezone
 
+from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity
 from dlqadmin.replays import events
@@ -51,7 +51,7 @@ def watch(
     cluster: ClusterQueries | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Decide all outcomes that can be decided now. Return how many items changed.
+    """Decide all outcomes on the current cluster that can be decided now. Return how many items changed.
 
     If a part of Kafka does not respond, only the items that need it wait. Interrupting it, or running it twice at the
     same time, is harmless. Every move is guarded by the state that the decision was based on. The search position moves
@@ -60,7 +60,7 @@ def watch(
     Unknown items, and the progress texts of waiting items, are updated every SLOWLY (15 seconds).
     """
     now, cluster = clock(), cluster or Live()
-    position, _ = WatchPosition.objects.get_or_create(pk=1)
+    position, _ = WatchPosition.objects.get_or_create(cluster=clusters.key(clusters.current()))
     slow = _slow(position, now)
     changed = _turn(position, cluster, now)
     there = waiting_partitions.waiting(now, unknown=slow)
@@ -135,7 +135,7 @@ def named_since(start: int) -> Iterator[tuple[ReplayItem, DeadLetter]]:
         sent_partition=OuterRef("origin_partition"),
         sent_offset=OuterRef("origin_offset"),
     )
-    span = DeadLetter.objects.filter(pk__gt=start, pk__lte=_end(start), cluster=settings.CLUSTER)
+    span = DeadLetter.objects.filter(pk__gt=start, pk__lte=_end(start), cluster=clusters.current())
     span = span.select_related("fingerprint")
     rows = span.filter(Q(replay_item__isnull=False) | Exists(there)).order_by("pk")
     return matched(rows, _turnable())
@@ -186,14 +186,14 @@ def _turn(position: WatchPosition, cluster: ClusterQueries, now: datetime) -> in
         log.warning("the outcomes of replayed records are delayed: %s", error)
         return 0
     # Guarded by the old position: another worker may have moved it.
-    WatchPosition.objects.filter(pk=1, dead_letter=position.dead_letter).update(dead_letter=searched)
+    WatchPosition.objects.filter(pk=position.pk, dead_letter=position.dead_letter).update(dead_letter=searched)
     return changed
 
 
 def _slow(position: WatchPosition, now: datetime) -> bool:
     """Return whether rarely changing facts are due, and claim this turn."""
     due = position.slow_at is None or now - position.slow_at >= SLOWLY
-    return due and WatchPosition.objects.filter(pk=1, slow_at=position.slow_at).update(slow_at=now) == 1
+    return due and WatchPosition.objects.filter(pk=position.pk, slow_at=position.slow_at).update(slow_at=now) == 1
 
 
 def _unsettled(rows: QuerySet[ReplayItem], spot: Spot, seen: Seen) -> QuerySet[ReplayItem]:

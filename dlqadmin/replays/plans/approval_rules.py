@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from dlqadmin.replays.models import ItemCount, ItemState, Replay, ReplayStatus
 from dlqadmin.replays.plans.documents import ApprovalDocument
+from dlqadmin.replays.plans.options import options_of
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso_or_none
 from dlqadmin.teams.reach import EVERYTHING, reaching
@@ -43,9 +44,8 @@ def needed(to_send: int, elsewhere: int, people: Iterable[User | None], now: dat
 def reasons(replay: Replay, now: datetime, runner: User | None = None) -> list[str]:
     """Return why a second person must approve the plan before `runner` runs it, as clauses."""
     to_send = replay.plan.get("to_send", 0)
-    is_home = not (replay.target_topic or replay.target_cluster or replay.shadow)
     # Plans of older versions do not have this count.
-    elsewhere = replay.plan.get("elsewhere", 0 if is_home else to_send)
+    elsewhere = replay.plan.get("elsewhere", 0 if options_of(replay).home else to_send)
     people = [replay.created_by] if runner is None else [runner, replay.created_by]
     return needed(to_send, elsewhere, [one for one in people if one is not None] or [None], now, replay.pk)
 

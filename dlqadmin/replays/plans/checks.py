@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dlqadmin.replays.items import watched_clusters
 from dlqadmin.replays.outcomes.target_readers import Reader
 from dlqadmin.replays.plans.check_results import OK, STOP, WARN, CheckDocument, Level, check, in_bytes
 from dlqadmin.replays.plans.item_choice import MAX_ATTEMPTS
@@ -53,6 +54,9 @@ def _frozen(facts: Facts) -> Iterator[CheckDocument]:
 
 def _elsewhere(facts: Facts) -> Iterator[CheckDocument]:
     if name := facts.targets.cluster:
+        if watched_clusters.watches(name):
+            yield check(WARN, "Another cluster", f"The records go to cluster {name}.")
+            return
         text = (
             f"The records go to cluster {name}, whose consumer groups are not watched: all outcomes will be "
             "unknown(no_group)."

@@ -213,6 +213,6 @@ def _partition(one: Candidate, target: TargetTopic, options: Options) -> int | N
     Otherwise return None: the key decides.
     """
     number = one.origin_partition
-    if number is None or one.rekeyed or one.origin_topic != one.target or options.target_cluster:
+    if number is None or one.rekeyed or one.origin_topic != one.target or options.is_abroad:
         return None
     return number if target.partitions is None or number < target.partitions else None

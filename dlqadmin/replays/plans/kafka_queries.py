@@ -14,7 +14,7 @@ Place = tuple[str, int]  # topic and partition
 
 
 class SourceClusterQueries(Protocol):
-    """Queries to the own cluster. All raise BrokerUnavailable."""
+    """Queries to the cluster of the dead letters. All raise BrokerUnavailable."""
 
     def cluster(self) -> ClusterView: ...
     def configs(self, names: Sequence[str]) -> Mapping[str, Mapping[str, str]]: ...
@@ -36,7 +36,7 @@ class TargetClusterQueries(Protocol):
 
 
 class Own:
-    """The cluster of this installation."""
+    """The current cluster."""
 
     def cluster(self) -> ClusterView:
         return topics.cluster()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ReplayItem
@@ -16,6 +17,8 @@ class Placed(Protocol):
 
     @property
     def pk(self) -> int: ...
+    @property
+    def cluster(self) -> str: ...
     @property
     def topic(self) -> str: ...
     @property
@@ -52,5 +55,5 @@ def roots(rows: Sequence[Placed]) -> dict[int, str]:
 def place(row: Placed) -> str:
     """Return the coordinates of the origin, or of the dead letter if the origin is unknown."""
     if row.origin_topic and row.origin_partition is not None and row.origin_offset is not None:
-        return f"{row.origin_topic}/{row.origin_partition}/{row.origin_offset}"
-    return f"{row.topic}/{row.partition}/{row.offset}"
+        return f"{clusters.qualified(row.origin_topic, row.cluster)}/{row.origin_partition}/{row.origin_offset}"
+    return f"{clusters.qualified(row.topic, row.cluster)}/{row.partition}/{row.offset}"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from uuid import UUID
 
 import msgspec
-from django.conf import settings
 
+from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.column_values import key_hash
 from dlqadmin.deadletters.models import DeadLetter
@@ -129,7 +129,7 @@ def _note(record: RawRecord, dead: set[int], newest: Newest, stamped: dict[int, 
 def _dead(place: Place, begin: int, end: int) -> set[int]:
     """Return the offsets in this range whose records failed as well."""
     rows = DeadLetter.objects.filter(
-        cluster=settings.CLUSTER,
+        cluster=clusters.current(),
         origin_topic=place[0],
         origin_partition=place[1],
         origin_offset__gte=begin,

@@ -16,8 +16,8 @@ CANARY_ABOVE = 100  # records
 class Options(msgspec.Struct, frozen=True):
     """The options of a replay, named as the columns of `Replay`.
 
-    An empty target sends each record to its own origin. `rate` 0 means no limit. `steps` None means a canary if there
-    are many records.
+    An empty topic sends each record to its own origin. An empty cluster is the own one. `rate` 0 means no limit.
+    `steps` None means a canary if there are many records.
     """
 
     target_topic: str = ""
@@ -34,19 +34,27 @@ class Options(msgspec.Struct, frozen=True):
     chunk_records: int = 2000
     watch: tuple[str, ...] = ()
     resolve_groups: bool = False
+    source_cluster: str = ""
+
+    @property
+    def is_abroad(self) -> bool:
+        """Return whether the target is another cluster than that of the dead letters."""
+        return self.target_cluster != self.source_cluster
 
     @property
     def home(self) -> bool:
         """True if each record goes back to its origin."""
-        return not (self.target_topic or self.target_cluster or self.shadow)
+        return not (self.target_topic or self.is_abroad or self.shadow)
 
     @property
     def promised(self) -> tuple[Any, ...]:
         """The options that a plan's digest covers.
 
-        These are all options, because a second person approves them.
+        These are all options, because a second person approves them. The own cluster is left out: plans of earlier
+        versions have the same digest.
         """
-        return msgspec.structs.astuple(self)
+        *options, source = msgspec.structs.astuple(self)
+        return (*options, source) if source else tuple(options)
 
 
 def options_of(replay: Replay) -> Options:

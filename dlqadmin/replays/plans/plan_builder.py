@@ -153,7 +153,7 @@ class Work:
 
         An origin that may not be read for its dead letter topic counts too: the dead letter may have forged it.
         """
-        if self._options.target_cluster or self._options.shadow:
+        if self._options.is_abroad or self._options.shadow:
             return to_send
         forged: dict[str, set[str]] = {}
         for topic, origin in self._named:

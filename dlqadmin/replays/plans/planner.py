@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from dlqadmin.audit.entries import record
+from dlqadmin.broker import clusters
 from dlqadmin.jobs.claims import JobKind, held
 from dlqadmin.replays import events
 from dlqadmin.replays.items import item_states
@@ -86,16 +87,17 @@ def go_on(
         if not mine.select_for_update().exists():
             return False
         item_writer.clear(replay)
-    work = Work(replay, options_of(replay), clock(), cluster or Own(), FAR)
-    for part in work.slices():
+    with clusters.on(replay.source_cluster):
+        work = Work(replay, options_of(replay), clock(), cluster or Own(), FAR)
+        for part in work.slices():
+            with transaction.atomic():
+                if not mine.update(heartbeat=clock(), planned_count=work.tally.total + len(part.rows)):
+                    break
+                work.write(part)
         with transaction.atomic():
-            if not mine.update(heartbeat=clock(), planned_count=work.tally.total + len(part.rows)):
-                break
-            work.write(part)
-    with transaction.atomic():
-        if mine.select_for_update().exists():
-            _settle(replay, work, actor, clock())
-            return True
+            if mine.select_for_update().exists():
+                _settle(replay, work, actor, clock())
+                return True
     return _gave_up(replay)
 
 
@@ -119,14 +121,15 @@ def _plan(replay: Replay, asked: Options, actor: User, now: datetime, cluster: S
     keep(replay, options)
     if replay.selection.count > INLINE:
         return _put_off(replay, now)
-    work = Work(replay, options, now, cluster, SearchLimits())
-    found = list(work.slices())  # before the transaction, because on SQLite it would block all other writers
-    with transaction.atomic():
-        _hold(replay, now)
-        item_writer.clear(replay)
-        for part in found:
-            work.write(part)
-        _settle(replay, work, actor, now)
+    with clusters.on(replay.source_cluster):
+        work = Work(replay, options, now, cluster, SearchLimits())
+        found = list(work.slices())  # before the transaction, because on SQLite it would block all other writers
+        with transaction.atomic():
+            _hold(replay, now)
+            item_writer.clear(replay)
+            for part in found:
+                work.write(part)
+            _settle(replay, work, actor, now)
     return replay
 
 

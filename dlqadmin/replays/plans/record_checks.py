@@ -91,7 +91,7 @@ def null_fields(facts: Facts) -> Iterator[CheckDocument]:
 def unedited(facts: Facts) -> Iterator[CheckDocument]:
     """Check for records that go back with the bytes that failed, although nothing is known to have changed since."""
     count, since = facts.tally.count(Mark.UNEDITED), facts.tally.unedited_failed_at
-    if not count or since is None or facts.options.target_cluster:
+    if not count or since is None or facts.options.is_abroad:
         return
     be, they = ("is", "it") if count == 1 else ("are", "they")
     what = f"{count:,} of {counted(facts.to_send, 'record')} {be} not edited."

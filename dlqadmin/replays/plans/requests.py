@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
+from django.conf import settings
 from rest_framework import serializers
 
 from dlqadmin.broker import clusters
@@ -42,11 +41,12 @@ class OptionsBody(Form):
     watch = BoundedListField(child=serializers.CharField(max_length=249), required=False, max_length=20)
 
     def validate_target_cluster(self, name: str) -> str:
-        """Check that the cluster is configured."""
-        if name and name not in clusters.names():
-            raise serializers.ValidationError(
-                f"cluster {name} does not exist; configured are: {_listed(clusters.names())}"
-            )
+        """Check that the cluster is configured, and takes replays."""
+        if name and not clusters.is_known(name):
+            known = (settings.CLUSTER, *clusters.names())
+            raise serializers.ValidationError(f"cluster {name} does not exist; configured are: {', '.join(known)}")
+        if name and clusters.is_read_only(name):
+            raise serializers.ValidationError(f"cluster {name} is read-only")
         return name
 
     def validate_steps(self, steps: list[int]) -> list[int]:
@@ -56,10 +56,17 @@ class OptionsBody(Form):
         return steps
 
     def options(self, before: Options | None = None) -> Options:
-        """Return the validated options, merged over the earlier ones."""
+        """Return the validated options, merged over the earlier ones.
+
+        An empty `target_cluster` of the request is the cluster of the dead letters.
+        """
+        earlier = before or Options()
         known = {name: value for name, value in self.validated_data.items() if name in Options.__struct_fields__}
         listed = {name: tuple(value) for name, value in known.items() if name in ("steps", "watch")}
-        return msgspec.structs.replace(before or Options(), **{**known, **listed})
+        if "target_cluster" in known:
+            given = known["target_cluster"]
+            known["target_cluster"] = clusters.key(given) if given else earlier.source_cluster
+        return msgspec.structs.replace(earlier, **{**known, **listed})
 
 
 class ReplayBody(OptionsBody):
@@ -80,7 +87,3 @@ class ApproveBody(Form):
 
     plan_digest = serializers.CharField(max_length=64)
     reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from dlqadmin.broker import internal_topics
+from dlqadmin.broker import clusters, internal_topics
 from dlqadmin.broker.groups import GroupKind, GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.replays.items.forbidden_topics import dead_letter_topics, forbidden
@@ -99,8 +99,9 @@ def look(names: Iterable[str], options: Options, cluster: SourceClusterQueries) 
     If Kafka or the engine does not respond, the result says so.
     """
     wanted = sorted({name for name in names if name})
-    if options.target_cluster:
-        return _elsewhere(wanted, options)
+    if options.is_abroad:
+        with clusters.on(options.target_cluster):
+            return _abroad(wanted, options)
     known = target_readers.look()
     dead = dead_letter_topics()
     # Names alone forbid some topics. `_asked` repeats the check with Kafka's answers.
@@ -124,11 +125,10 @@ def look(names: Iterable[str], options: Options, cluster: SourceClusterQueries) 
     )
 
 
-def _elsewhere(wanted: Sequence[str], options: Options) -> Targets:
-    """Return the targets on another cluster. Outcomes are not watched there."""
-    name = options.target_cluster
-    dead: set[str] = set()
-    found = {topic: TargetTopic(topic, forbidden=_forbidden_by_name(topic, dead, name)) for topic in wanted}
+def _abroad(wanted: Sequence[str], options: Options) -> Targets:
+    """Return the targets on another cluster than that of the dead letters."""
+    name, dead = clusters.current(), dead_letter_topics()
+    found = {topic: TargetTopic(topic, forbidden=_forbidden_by_name(topic, dead)) for topic in wanted}
     other = Other(name)
     try:
         return Targets(_asked(found, other.cluster().topics, other, options, dead), cluster=name)
@@ -136,8 +136,8 @@ def _elsewhere(wanted: Sequence[str], options: Options) -> Targets:
         return Targets(found, kafka=str(error) or "no response", cluster=name)
 
 
-def _forbidden_by_name(topic: str, dead: Collection[str], cluster: str = "") -> str:
-    return forbidden(topic, internal_topics.by_name(topic), dead, cluster)
+def _forbidden_by_name(topic: str, dead: Collection[str]) -> str:
+    return forbidden(topic, internal_topics.by_name(topic), dead)
 
 
 def _asked(
@@ -152,7 +152,7 @@ def _asked(
     return {
         name: msgspec.structs.replace(
             _with(target, there.get(name), configs.get(name, {}), options),
-            forbidden=forbidden(name, internal.get(name), dead, options.target_cluster),
+            forbidden=forbidden(name, internal.get(name), dead),
         )
         for name, target in found.items()
     }

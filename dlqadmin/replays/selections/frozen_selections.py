@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dlqadmin.audit.entries import record
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.groups.safe_titles import safe_title
 from dlqadmin.deadletters.index import decoded_values
 from dlqadmin.deadletters.index.watermark import complete_up_to
@@ -118,7 +119,7 @@ def _probed(filters: Filters) -> list[int]:
 
 def _present(filters: Filters, watermark: int) -> list[int]:
     """Return the ids that the filter matches now, in order. Raises ParameterError for more than 200 000."""
-    rows = apply(filters, here()).filter(pk__lte=watermark).order_by("pk")
+    rows = apply(filters, DeadLetter.objects.all()).filter(pk__lte=watermark).order_by("pk")
     found = list(rows.values_list("pk", flat=True)[: MAX_IDS + 1])
     if len(found) > MAX_IDS:
         why = (
@@ -156,9 +157,15 @@ def rows(selection: Selection) -> QuerySet[DeadLetter]:
     return _matching(selection.filters).filter(pk__lte=selection.watermark)
 
 
-def here() -> QuerySet[DeadLetter]:
-    """Return the dead letters of this installation's own cluster. Others are never sent from here."""
-    return DeadLetter.objects.filter(cluster=settings.CLUSTER)
+def cluster_of(selection: Selection) -> str:
+    """Return the Kafka cluster of the selection's dead letters. Raises ParameterError if there are several."""
+    names = sorted(set(selection.sources.values_list("cluster", flat=True))) or [str(settings.CLUSTER)]
+    if len(names) > 1:
+        several = f"has dead letters of {len(names)} clusters ({', '.join(names)}); filter by one `cluster` and replay"
+        raise ParameterError("selection", f"{several} the others after it")
+    if not clusters.is_known(names[0]):
+        raise ParameterError("selection", f"has dead letters of {names[0]}, which is not configured or is disabled")
+    return names[0]
 
 
 def drifted(selection: Selection, ids: Iterable[int] | None = None) -> bool:
@@ -253,9 +260,9 @@ def _sources(filters: Mapping[str, Any], watermark: int) -> list[Any]:
 
 
 def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
-    """Return the matching dead letters of this installation's own cluster."""
+    """Return the matching dead letters."""
     if "ids" in filters:
-        return here().filter(pk__in=filters["ids"])
+        return DeadLetter.objects.all().filter(pk__in=filters["ids"])
     return apply(
         Filters(
             datetime.fromisoformat(filters["from"]).astimezone(UTC),
@@ -264,5 +271,5 @@ def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
             {name: tuple(values) for name, values in filters["exclude"].items()},
             msgspec.convert(filters.get("choices", []), tuple[FilterChoice, ...]),
         ),
-        here(),
+        DeadLetter.objects.all(),
     )

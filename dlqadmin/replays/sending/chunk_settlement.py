@@ -17,6 +17,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.replays import events
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.item_rows import Loaded, load, token
+from dlqadmin.replays.items.watched_clusters import watches
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.reasons import Reason
 from dlqadmin.replays.sending import queueing
@@ -56,13 +57,14 @@ def committed(chunk: Chunk, batch: Sequence[Loaded], now: datetime) -> bool:
 def becomes(replay: Replay) -> item_states.SentState:
     """Return the state of this replay's records right after they were sent.
 
-    Outcomes of shadow topics and of other clusters are not watched, so these records become unknown at once.
+    Outcomes of shadow topics, and on clusters that are not indexed, are not watched: these records become unknown at
+    once.
     """
     if replay.shadow:
         return item_states.SentState(
             ItemState.UNKNOWN, SHADOW, "sent to a shadow topic, where outcomes are not watched"
         )
-    if replay.target_cluster:
+    if not watches(replay.target_cluster):
         evidence = f"sent to cluster {replay.target_cluster}, whose consumer groups are not watched"
         return item_states.SentState(ItemState.UNKNOWN, Reason.NO_GROUP, evidence)
     return item_states.SentState()

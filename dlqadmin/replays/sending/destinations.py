@@ -57,7 +57,7 @@ class Destinations:
         new = set(names) - self._allowed
         internal = internal_topics.find_now(new)
         for name in sorted(new):
-            if why := forbidden(name, internal.get(name), cluster=replay.target_cluster):
+            if why := forbidden(name, internal.get(name)):
                 raise TopicNotWritable(f"{name} {why}")
         self._allowed |= new
         for name in names:

@@ -41,7 +41,7 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
         if replay.status == ReplayStatus.CANCELLED and not replay.progress_topic:  # never started
             cancellation.leave_out(replay, timezone.now(), _beats(replay))
             return False
-        if replay.target_cluster not in ("", *clusters.names()):
+        if not clusters.is_known(replay.target_cluster):
             # An open chunk can be settled only when the cluster is configured again.
             if replay.status == ReplayStatus.CANCELLED:
                 cancellation.leave_out(replay, timezone.now(), _beats(replay))

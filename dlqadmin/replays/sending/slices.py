@@ -22,6 +22,7 @@ from dlqadmin.replays import events
 from dlqadmin.replays.items import item_counters, item_states, lineage_claims
 from dlqadmin.replays.items.item_rows import Loaded, token
 from dlqadmin.replays.items.messages import Outgoing, Unsendable, stamped
+from dlqadmin.replays.items.watched_clusters import are_outcomes_watched
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.sending import canary, chunk_settlement, queueing, reader_lag
 from dlqadmin.replays.sending.delayed_marks import show
@@ -120,7 +121,7 @@ class SendingSlice:
         most = min(self._flight.size.most, replay.chunk_records)
         if rate:
             most = min(most, max(1, int(rate * CHUNK_S)))
-        if replay.shadow or replay.target_cluster:  # outcomes are not watched there
+        if not are_outcomes_watched(replay):
             return most
         now = time.monotonic()
         if now < self._free_until:

@@ -1148,6 +1148,7 @@ export type components = {
             id: number;
             /** Format: date-time */
             failed_at: string;
+            cluster: string;
             topic: string;
             partition: number;
             offset: number;
@@ -1169,7 +1170,6 @@ export type components = {
             work_state: "open" | "replaying" | "passed" | "set_aside";
             readable: boolean;
             value_size: number | null;
-            cluster: string;
             time_source: ("writer" | "append" | "create" | "index") | null;
             origin_timestamp: string | null;
             /** Format: date-time */
@@ -1232,6 +1232,7 @@ export type components = {
             id: number;
             /** Format: date-time */
             failed_at: string;
+            cluster: string;
             topic: string;
             partition: number;
             offset: number;
@@ -2355,13 +2356,15 @@ export type components = {
             topics: components["schemas"]["IndexedPartition"][];
         };
         /**
-         * @description The topics that the index follows, its start and its progress.
+         * @description The topics of a cluster that the index follows, its start and its progress.
          *
-         *         `patterns` are those of DLQ_TOPICS, and `rules` the decisions of administrators, which take precedence.
-         *         `lookalikes` are topics that it does not follow, but that are named like dead letter topics. `undecoded` is the
-         *         number of values that name a schema and are not decoded yet, and `undecoded_reason` the most frequent reason.
+         *         `patterns` are those of the cluster's settings, such as DLQ_TOPICS, and `rules` the decisions of administrators,
+         *         which take precedence. `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
+         *         `undecoded` is the number of values that name a schema and are not decoded yet, on all clusters, and
+         *         `undecoded_reason` the most frequent reason.
          */
         IndexProgress: {
+            cluster: string;
             reachable: boolean;
             patterns: string[];
             rules: components["schemas"]["TopicRuleDocument"][];
@@ -3430,6 +3433,7 @@ export type components = {
             use_fixes: boolean;
             resend: boolean;
             rate: number;
+            source_cluster: string;
             target_cluster: string;
             shadow: boolean;
             keep_timestamps: boolean;
@@ -3530,6 +3534,7 @@ export type components = {
             use_fixes: boolean;
             resend: boolean;
             rate: number;
+            source_cluster: string;
             target_cluster: string;
             shadow: boolean;
             keep_timestamps: boolean;
@@ -3585,6 +3590,7 @@ export type components = {
             use_fixes: boolean;
             resend: boolean;
             rate: number;
+            source_cluster: string;
             target_cluster: string;
             shadow: boolean;
             keep_timestamps: boolean;
@@ -3664,6 +3670,7 @@ export type components = {
         };
         /** @description A topic that is read again. `total` counts offsets, so it can exceed the records. */
         RereadDocument: {
+            cluster: string;
             topic: string;
             /** @enum {unknown} */
             state: "done" | "failed" | "running";

@@ -33,7 +33,8 @@ export type Field =
   | "work"
   | "readable"
   | "dialect"
-  | "consumer_group";
+  | "consumer_group"
+  | "cluster";
 
 export const FIELDS: readonly FieldRow[] = [
   { name: "topic", term: "topic", label: "Topic", kind: "name", facet: 5 },
@@ -54,4 +55,5 @@ export const FIELDS: readonly FieldRow[] = [
   { name: "readable", term: "is", label: "Readable", kind: "choice", words: { true: "readable", false: "unreadable" } },
   { name: "dialect", term: "dialect", label: "Dialect", kind: "exact" },
   { name: "consumer_group", term: "consumer_group", label: "Consumer group", kind: "exact" },
+  { name: "cluster", term: "cluster", label: "Cluster", kind: "name", facet: 9 },
 ];

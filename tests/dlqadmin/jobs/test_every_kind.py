@@ -49,6 +49,13 @@ def test_one_worker_gets_a_job_and_others_wait_for_the_end_of_its_lease(job: Job
     assert held(second).get().tries == 2
 
 
+def test_a_job_held_by_a_clock_that_was_put_back_is_taken_over(job: JobCase) -> None:
+    now, wrong = timezone.now(), timezone.now() + timedelta(hours=1)
+    assert job.kind.claim(job.pk, job.row.heartbeat, wrong)
+    assert job.kind.waiting(now).exists()
+    assert job.kind.claim(job.pk, wrong, now)
+
+
 def test_a_message_of_before_another_worker_had_the_job_does_nothing(job: JobCase) -> None:
     seen = job.row.heartbeat
     assert runs.run(job.kind, job.pk, seen, lambda _: True) is True

@@ -110,7 +110,7 @@ def test_the_summary_tells_the_newest_replay_that_failed_again(as_viewer: APICli
 
 def test_dead_letters_that_soon_leave_kafka_need_attention() -> None:
     now = datetime(2026, 11, 21, 3, 12, tzinfo=UTC)
-    found = list(retention_soon([ExpiringTopic("a.dlq", 8, now + timedelta(minutes=33), 7 * 86_400_000)], now))
+    found = list(retention_soon([ExpiringTopic("local", "a.dlq", 8, now + timedelta(minutes=33), 7 * 86_400_000)], now))
     assert [(row.title, row.text, row.at) for row in found] == [
         (
             "8 dead letters may leave Kafka within 3 h",

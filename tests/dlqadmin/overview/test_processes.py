@@ -34,6 +34,12 @@ def test_beat_lives_for_a_minute_after_its_task() -> None:
     assert not processes.scheduler([], NOW).alive
 
 
+def test_heartbeats_of_a_clock_that_was_put_back_keep_nobody_alive() -> None:
+    [celery] = processes.worker_queues([beat("celery@a", -3600, "celery")], ["celery"], NOW)
+    assert (celery.alive, celery.silent) == (0, ["celery@a"])
+    assert not processes.scheduler([beat("beat", -3600)], NOW).alive
+
+
 def test_the_queues_are_those_to_which_messages_go() -> None:
     assert processes.queue_names() == ["celery", "replays"]
 

@@ -57,6 +57,11 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "The indexer has not been active since 2026-11-21T03:07:30.000Z.",
     ),
     (
+        {"indexed_at": {"local": NOW + timedelta(hours=1)}},
+        "failing",
+        "The indexer was last active in the future, at 2026-11-21T04:12:30.000Z: a clock is or was wrong.",
+    ),
+    (
         {"indexed_at": {"eu": NOW}},
         "degraded",
         "The state of the indexer is unknown: it has not read any topic yet.",

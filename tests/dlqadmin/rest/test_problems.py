@@ -1,4 +1,6 @@
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -61,6 +63,20 @@ def test_a_database_that_is_away_is_no_bug() -> None:
     assert_problem(response, 503)
     assert "The database does not respond" in response.content.decode()
     assert_problem(problems.server_error(RequestFactory().get("/api/v1/health")), 500)
+
+
+def test_a_full_disk_of_the_database_is_named() -> None:
+    with closing(sqlite3.connect(":memory:")) as small:
+        small.execute("PRAGMA max_page_count = 4")
+        small.execute("CREATE TABLE kept (value BLOB)")
+        with pytest.raises(sqlite3.OperationalError) as full:
+            small.execute("INSERT INTO kept VALUES (zeroblob(100000))")
+    try:
+        raise OperationalError(*full.value.args) from full.value
+    except OperationalError:
+        response = problems.server_error(RequestFactory().get("/api/v1/health"))
+    assert_problem(response, 503)
+    assert "The disk of the database is full." in response.content.decode()
 
 
 def test_a_method_that_is_not_there_is_a_problem(as_viewer: APIClient) -> None:

@@ -111,7 +111,7 @@ def test_topics_that_may_lose_unresolved_records_within_three_hours_are_named() 
     soon, later, gone = (NOW_MS - 7 * DAY_MS + ms for ms in (HOUR_MS, 4 * HOUR_MS, -HOUR_MS))
     index([letter(0, at_ms=soon), letter(1, at_ms=later), letter(2, at_ms=gone)])
     index([letter(3, at_ms=soon, topic="forever.dlq"), letter(4, at_ms=soon, message=NST)])
-    assert expiry.expiring_soon(NOW, broker) == [ExpiringTopic(DLQ, 2, NOW + timedelta(hours=1), 7 * DAY_MS)]
+    assert expiry.expiring_soon(NOW, broker) == [ExpiringTopic("local", DLQ, 2, NOW + timedelta(hours=1), 7 * DAY_MS)]
     Group.objects.filter(title__contains="nst").update(status=GroupStatus.RESOLVED)
     assert [row.records for row in expiry.expiring_soon(NOW, broker)] == [1]
 
@@ -135,8 +135,8 @@ def test_topics_of_different_retention_have_their_own_times() -> None:
     index([letter(0, at_ms=NOW_MS - DAY_MS + HOUR_MS, topic=topic) for topic in ("day.dlq", "week.dlq")])
     index([letter(1, at_ms=NOW_MS - 7 * DAY_MS + 2 * HOUR_MS, topic="week.dlq")])
     assert expiry.expiring_soon(NOW, FakeBroker(**{"day.dlq": day, "week.dlq": WEEK})) == [
-        ExpiringTopic("day.dlq", 1, NOW + timedelta(hours=1), DAY_MS),
-        ExpiringTopic("week.dlq", 1, NOW + timedelta(hours=2), 7 * DAY_MS),
+        ExpiringTopic("local", "day.dlq", 1, NOW + timedelta(hours=1), DAY_MS),
+        ExpiringTopic("local", "week.dlq", 1, NOW + timedelta(hours=2), 7 * DAY_MS),
     ]
 
 

@@ -42,7 +42,7 @@ class TestCounters(TestCase):
         )
         first, last = max(bounds), min(bounds)
         filters = Filters(NOW - timedelta(minutes=first), NOW - timedelta(minutes=last - 1), include)
-        rows = apply(filters, DeadLetter.objects.all()).values_list("fingerprint_id", "topic", "connector")
+        rows = apply(filters, DeadLetter.objects.all()).values_list("fingerprint_id", "cluster", "topic", "connector")
         scanned = Counter(CounterCell(*row) for row in rows)
         assert cells(filters) == scanned
         assert count(filters) == scanned.total()

@@ -1,0 +1,16 @@
+"""The clusters on which the outcomes of replayed records are watched."""
+
+from __future__ import annotations
+
+from dlqadmin.broker import clusters
+from dlqadmin.replays.models import Replay
+
+
+def watches(cluster: str) -> bool:
+    """Return whether outcomes are watched on this cluster: its dead letters are indexed. "" is the own one."""
+    return not clusters.key(cluster) or cluster in clusters.indexed()
+
+
+def are_outcomes_watched(replay: Replay) -> bool:
+    """Return whether the outcomes of the replay's records can be known."""
+    return not replay.shadow and watches(replay.target_cluster)
