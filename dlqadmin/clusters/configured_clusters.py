@@ -42,7 +42,7 @@ def wanted_settings(name: str, given: dict[str, Any]) -> ClusterSettings:
 def change(user: Any, name: str, given: dict[str, Any]) -> None:
     """Add a cluster, or replace its settings. Nothing is sent to it yet.
 
-    Raises ValidationError by field. Raises StateConflict if the environment sets the cluster, or if replays write to a
+    Raises ValidationError by field. Raises StateConflict if the environment sets the cluster, or if replays use a
     cluster that is to be disabled.
     """
     wanted_settings(name, given)
@@ -63,7 +63,7 @@ def change(user: Any, name: str, given: dict[str, Any]) -> None:
 def remove(user: Any, name: str) -> bool:
     """Remove the settings of a cluster. Return whether there was one. Its dead letters stay in the index.
 
-    Raises StateConflict if the environment sets the cluster, or if replays write to it.
+    Raises StateConflict if the environment sets the cluster, or if replays use it.
     """
     _refuse_fixed(name)
     with transaction.atomic():
@@ -89,15 +89,14 @@ def _refuse_fixed(name: str) -> None:
 
 
 def _refuse_busy(name: str, done: str) -> None:
-    """Refuse if a replay to this cluster is paused or still needs a sender, which must reach its transactions."""
-    writing = Q(target_cluster=name) | Q(target_cluster="", selection__sources__cluster=name)
-    here = Replay.objects.filter(writing)
+    """Refuse if a replay from or to this cluster is paused, or needs a sender that settles its transactions."""
+    here = Replay.objects.filter(Q(source_cluster=name) | Q(target_cluster=name))
     busy = unsettled(here).values("pk").union(here.filter(status=ReplayStatus.PAUSED).values("pk"))
     found = [f"R-{row['pk']}" for row in busy.order_by("pk")]
     if found:
         more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
         listed = ", ".join(found[:MOST_NAMES]) + more
-        raise StateConflict(f"{name} can't be {done} while replays write to it: end or cancel {listed} first.")
+        raise StateConflict(f"{name} can't be {done} while replays use it: end or cancel {listed} first.")
 
 
 def _plain(row: ConfiguredCluster) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class ConfiguredClusterView(APIView):
     def put(self, request: Request, name: str) -> Response:
         """Add a cluster, or replace its settings. Its indexer begins within seconds.
 
-        It can't be disabled while replays write to it.
+        It can't be disabled while replays use it.
         """
         configured_clusters.change(request.user, name, checked(ClusterBody, request))
         return Response(descriptions.overview(timezone.now()))
@@ -50,7 +50,7 @@ class ConfiguredClusterView(APIView):
     def delete(self, request: Request, name: str) -> HttpResponse:
         """Remove the settings of a cluster. Its dead letters stay in the index.
 
-        It can't be removed while replays write to it.
+        It can't be removed while replays use it.
         """
         if not configured_clusters.remove(request.user, name):
             raise NotFound(f"There is no cluster {name}.")

@@ -81,8 +81,18 @@ function withoutRead(params: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...params].filter(([name]) => !PARAMETERS.includes(name) && name !== "record"));
 }
 
-/** The screen of a topic, at a record if its offset is known. */
-export function topicAddress(topic: string, partition: number | null, offset: number | null): string {
-  const path = `/topics/${encodeURIComponent(topic)}`;
-  return partition === null || offset === null ? path : `${path}?partition=${partition}&offset=${offset}`;
+/** The screen of a topic, at a record if its offset is known. Without a cluster it is on the own one. */
+export function topicAddress(
+  topic: string,
+  partition: number | null = null,
+  offset: number | null = null,
+  cluster?: string,
+): string {
+  const params = new URLSearchParams(cluster ? { cluster } : {});
+  if (partition !== null && offset !== null) {
+    params.set("partition", String(partition));
+    params.set("offset", String(offset));
+  }
+  const query = params.toString();
+  return `/topics/${encodeURIComponent(topic)}${query && `?${query}`}`;
 }

@@ -131,14 +131,13 @@ def test_secrets_go_by_name(as_admin: APIClient, settings: Settings) -> None:
     assert PASSWORD not in answer.text + trail
 
 
-@pytest.mark.parametrize("target", ["eu", ""])  # "" is the cluster of the dead letters
-def test_a_cluster_to_which_replays_write_stays(as_admin: APIClient, target: str) -> None:
+@pytest.mark.parametrize("end", ["source_cluster", "target_cluster"])
+def test_a_cluster_that_replays_use_stays(as_admin: APIClient, end: str) -> None:
     put(as_admin, **FULL)
     index([letter(1)])
     replay = plan(User.objects.get(username="root"))
-    Replay.objects.update(status=ReplayStatus.PAUSED, target_cluster=target)
-    replay.selection.sources.update(cluster="local" if target else "eu")
-    told = f"while replays write to it: end or cancel R-{replay.pk} first."
+    Replay.objects.update(status=ReplayStatus.PAUSED, **{end: "eu"})
+    told = f"while replays use it: end or cancel R-{replay.pk} first."
     removal, change = as_admin.delete("/api/v1/clusters/eu"), put(as_admin, is_enabled=False)
     assert (removal.status_code, removal.json()["detail"]) == (409, f"eu can't be removed {told}")
     assert (change.status_code, change.json()["detail"]) == (409, f"eu can't be disabled {told}")

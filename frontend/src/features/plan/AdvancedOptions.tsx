@@ -1,6 +1,6 @@
 import { Checkbox, NumberInput, Radio, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useClusters } from "../../api/clusters";
+import { useSession } from "../../api/session";
 import type { OrderGuard, ReplayOptions } from "../../api/replayTypes";
 import { OptionRow } from "./OptionRow";
 import styles from "./Plan.module.css";
@@ -21,10 +21,8 @@ export function AdvancedOptions({
   disabled: boolean;
   set: (part: Partial<ReplayOptions>) => void;
 }) {
-  const clusters =
-    useClusters()
-      .data?.results.filter((cluster) => !cluster.own)
-      .map((cluster) => cluster.name) ?? [];
+  const { data: session } = useSession();
+  const clusters = (session?.clusters ?? []).filter((one) => !one.is_read_only).map((one) => one.name);
   const [steps, setSteps] = useState((options.steps ?? []).join(", "));
   const numbers = steps
     .split(/[\s,]+/)
@@ -97,7 +95,7 @@ export function AdvancedOptions({
           onChange={(event) => set({ resend: event.currentTarget.checked })}
         />
       </OptionRow>
-      {(clusters.length > 0 || options.target_cluster) && (
+      {(clusters.length > 1 || options.target_cluster) && (
         <OptionRow label="Cluster">
           <Select
             aria-label="Cluster"

@@ -37,7 +37,12 @@ export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
         </thead>
         <tbody>
           {letter.attempts.map((attempt) => (
-            <AttemptRow key={attempt.number} attempt={attempt} day={dayMonth(letter.failed_at, zone)} />
+            <AttemptRow
+              cluster={letter.cluster}
+              key={attempt.number}
+              attempt={attempt}
+              day={dayMonth(letter.failed_at, zone)}
+            />
           ))}
         </tbody>
       </table>
@@ -45,7 +50,7 @@ export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function AttemptRow({ attempt, day }: { attempt: Attempt; day: string }) {
+function AttemptRow({ attempt, cluster, day }: { attempt: Attempt; cluster: string; day: string }) {
   return (
     <tr>
       <td className="mono">{attempt.number}</td>
@@ -53,7 +58,7 @@ function AttemptRow({ attempt, day }: { attempt: Attempt; day: string }) {
         {attempt.topic === null ? (
           <span className="t3">not in the headers</span>
         ) : (
-          <Link className="mono" to={topicAddress(attempt.topic, attempt.partition, attempt.offset)}>
+          <Link className="mono" to={topicAddress(attempt.topic, attempt.partition, attempt.offset, cluster)}>
             {[attempt.topic, attempt.partition, attempt.offset === null ? null : count(attempt.offset)]
               .filter((part) => part !== null)
               .join(" / ")}

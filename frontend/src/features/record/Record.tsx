@@ -15,6 +15,7 @@ import { topicAddress } from "../../lib/topicRead";
 import { workWords } from "../../lib/work";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
+import { ClusterBanner } from "../../ui/ClusterMark";
 import { Button } from "../../ui/controls";
 import { MenuButton } from "../../ui/MenuButton";
 import { copyText } from "../../ui/CopyField";
@@ -74,6 +75,7 @@ export function Record() {
   }
   return (
     <div style={isPlaceholderData ? { opacity: 0.6 } : undefined}>
+      <ClusterBanner name={letter.cluster} />
       <RecordHeader letter={letter} onOpen={open} />
       <RecordDisposal letter={letter} />
       {!letter.readable && (
@@ -185,7 +187,7 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
               , from{" "}
               <Link
                 className="mono"
-                to={topicAddress(letter.origin_topic, letter.origin_partition, letter.origin_offset)}
+                to={topicAddress(letter.origin_topic, letter.origin_partition, letter.origin_offset, letter.cluster)}
                 title="The record in its topic, with its neighbours"
               >
                 {letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}

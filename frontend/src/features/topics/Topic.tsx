@@ -20,7 +20,8 @@ import styles from "./Topics.module.css";
 export function Topic() {
   const { name = "" } = useParams();
   const [params] = useSearchParams();
-  const { data: topic, error, refetch } = useTopic(name);
+  const cluster = params.get("cluster") ?? "";
+  const { data: topic, error, refetch } = useTopic(name, cluster);
   useTitle(name);
   return (
     <>
@@ -36,7 +37,7 @@ export function Topic() {
         <Button to={recordsWith(topic?.is_dead_letter_topic ? "topic" : "origin_topic", name, ALL_TIME)}>
           Its dead letters
         </Button>
-        <Button to="/topics">All topics</Button>
+        <Button to={cluster ? `/topics?${new URLSearchParams({ cluster })}` : "/topics"}>All topics</Button>
       </PageHead>
       {!topic && (
         <Panel>

@@ -33,7 +33,8 @@ interface ChartProps {
 }
 
 function WrittenOffsets({ name, span, onNarrow }: { name: string } & ChartProps) {
-  const { data, error } = useTopicRates(name, span.from, span.to);
+  const [params] = useSearchParams();
+  const { data, error } = useTopicRates(name, params.get("cluster") ?? "", span.from, span.to);
   const series = data && [
     { key: "written", label: "written", colour: "var(--put-1)", total: data.total, points: data.points },
   ];

@@ -18,9 +18,19 @@ import styles from "./Topics.module.css";
 export const PLACEHOLDER_HEIGHT = 800; // of most records, so that nothing moves when one appears
 
 /** One record of a topic whole: value, key, headers and bytes. */
-export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: TopicRecord; onClose: () => void }) {
+export function TopicRecordPanel({
+  topic,
+  cluster,
+  row,
+  onClose,
+}: {
+  topic: string;
+  cluster: string;
+  row: TopicRecord;
+  onClose: () => void;
+}) {
   const { zone } = useZone();
-  const { data, error, refetch } = useTopicRecord(topic, row.partition, row.offset);
+  const { data, error, refetch } = useTopicRecord(topic, cluster, row.partition, row.offset);
   return (
     <Panel
       label="Record"
@@ -45,7 +55,7 @@ export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: 
       }
     >
       {data ? (
-        <RecordTabs topic={topic} record={data} />
+        <RecordTabs topic={topic} cluster={cluster} record={data} />
       ) : error ? (
         <LoadError title="This record could not be read" error={error} onAgain={() => void refetch()} />
       ) : (
@@ -55,7 +65,7 @@ export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: 
   );
 }
 
-function RecordTabs({ topic, record }: { topic: string; record: TopicRecordDetail }) {
+function RecordTabs({ topic, cluster, record }: { topic: string; cluster: string; record: TopicRecordDetail }) {
   const [tab, setTab] = useState("value");
   return (
     <>
@@ -77,7 +87,7 @@ function RecordTabs({ topic, record }: { topic: string; record: TopicRecordDetai
             key={tab}
             payload={record[tab]}
             part={tab}
-            href={topicBytesUrl(topic, record.partition, record.offset, tab)}
+            href={topicBytesUrl(topic, cluster, record.partition, record.offset, tab)}
           />
         </>
       )}

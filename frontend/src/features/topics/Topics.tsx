@@ -1,10 +1,12 @@
-import { TextInput } from "@mantine/core";
+import { NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useEffect, useState } from "react";
 import { Link, useSearchParams } from "react-router";
+import { useSession } from "../../api/session";
 import { useTopics } from "../../api/topics";
 import type { TopicList } from "../../api/types";
 import { count, plural } from "../../lib/format";
+import { topicAddress } from "../../lib/topicRead";
 import controls from "../../ui/controls.module.css";
 import { LoadError } from "../../ui/LoadError";
 import { Chip, join, Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
@@ -19,8 +21,13 @@ export function Topics() {
   const [params, setParams] = useSearchParams();
   const [text, setText] = useState(params.get("text") ?? "");
   const [settled] = useDebouncedValue(text.trim(), TYPING_MS);
-  const { data, error, refetch } = useTopics(settled);
-  useEffect(() => setParams(settled ? { text: settled } : {}, { replace: true }), [settled, setParams]);
+  const cluster = params.get("cluster") ?? "";
+  const { data: session } = useSession();
+  const { data, error, refetch } = useTopics(settled, cluster);
+  useEffect(
+    () => setParams({ ...(settled && { text: settled }), ...(cluster && { cluster }) }, { replace: true }),
+    [settled, cluster, setParams],
+  );
   useTitle("Topics");
   return (
     <>
@@ -43,6 +50,19 @@ export function Topics() {
             className={styles.name}
             classNames={{ input: controls.input! }}
           />
+          {(session?.clusters ?? []).length > 1 && (
+            <NativeSelect
+              size="xs"
+              aria-label="Cluster"
+              value={cluster || session?.cluster}
+              data={session?.clusters.map((one) => one.name) ?? []}
+              onChange={(event) => {
+                const name = event.currentTarget.value;
+                setParams(name === session?.cluster ? {} : { cluster: name }, { replace: true });
+              }}
+              classNames={{ input: controls.input! }}
+            />
+          )}
         </div>
         {!data &&
           (error ? (
@@ -51,7 +71,7 @@ export function Topics() {
             <SkeletonRows rows={6} />
           ))}
         {data?.results.length === 0 && <Notice title="No topic has this name" />}
-        {data && data.results.length > 0 && <TopicRows topics={data.results} />}
+        {data && data.results.length > 0 && <TopicRows topics={data.results} cluster={cluster} />}
         {data && data.count > data.results.length && (
           <p className={join("s t3", styles.note)}>
             The first {count(data.results.length)} are shown. Type a part of the name to find the others.
@@ -62,7 +82,7 @@ export function Topics() {
   );
 }
 
-function TopicRows({ topics }: { topics: TopicList["results"] }) {
+function TopicRows({ topics, cluster }: { topics: TopicList["results"]; cluster: string }) {
   return (
     <div className={tables.scroll} role="group" tabIndex={0} aria-label="Topics by name">
       <table className={tables.table}>
@@ -77,7 +97,7 @@ function TopicRows({ topics }: { topics: TopicList["results"] }) {
           {topics.map((topic) => (
             <tr key={topic.name} data-testid="topic">
               <td>
-                <Link to={`/topics/${encodeURIComponent(topic.name)}`} className="mono">
+                <Link to={topicAddress(topic.name, null, null, cluster)} className="mono">
                   {topic.name}
                 </Link>{" "}
                 {topic.is_dead_letter_topic && <Chip>dead letters</Chip>}{" "}
