@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from django.conf import settings
 
 from dlqadmin.accounts.names import username
 from dlqadmin.replays.models import ItemState, OrderGuard, Replay, ReplayStatus
 from dlqadmin.replays.plans.approval_rules import approval_document
 from dlqadmin.replays.plans.documents import ApprovalDocument, PlanDocument
+from dlqadmin.replays.plans.options import options_of
 from dlqadmin.replays.reasons import remedy
 from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
 from dlqadmin.replays.sending.pause_rules import OutcomeTally
@@ -22,8 +24,7 @@ from dlqadmin.rest.times import iso, iso_or_none
 OUT = (ItemState.SENT, ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
 
 CHOSEN = (  # options that are shown as they are stored
-    "source_cluster", "target_cluster", "shadow", "keep_timestamps", "steps", "breaker_percent", "max_lag",
-    "chunk_records", "watch", "resolve_groups",
+    "shadow", "keep_timestamps", "steps", "breaker_percent", "max_lag", "chunk_records", "watch", "resolve_groups",
 )  # fmt: skip
 
 Cell = tuple[str, str, str, bool, int]  # state, reason, watched reader, edited, count
@@ -240,6 +241,8 @@ def replay_document(
         resend=replay.resend,
         rate=replay.rate,
         order=OrderGuard(replay.order),
+        source_cluster=replay.source_cluster or settings.CLUSTER,
+        target_cluster=replay.target_cluster or settings.CLUSTER if options_of(replay).is_abroad else "",
         **{name: getattr(replay, name) for name in CHOSEN},
         planned_count=replay.planned_count,
         approval=approval_document(replay),

@@ -14,15 +14,19 @@ const ORDER: { value: OrderGuard; label: string }[] = [
 /** Replay options that most people leave at their defaults. */
 export function AdvancedOptions({
   options,
+  source,
   disabled,
   set,
 }: {
   options: ReplayOptions;
+  /** The cluster of the dead letters; without it the own one. */
+  source: string | undefined;
   disabled: boolean;
   set: (part: Partial<ReplayOptions>) => void;
 }) {
   const { data: session } = useSession();
-  const clusters = (session?.clusters ?? []).filter((one) => !one.is_read_only).map((one) => one.name);
+  const others = session?.clusters?.filter((one) => !one.is_read_only && one.name !== (source ?? session.cluster));
+  const clusters = others?.map((one) => one.name) ?? [];
   const [steps, setSteps] = useState((options.steps ?? []).join(", "));
   const numbers = steps
     .split(/[\s,]+/)
@@ -95,7 +99,7 @@ export function AdvancedOptions({
           onChange={(event) => set({ resend: event.currentTarget.checked })}
         />
       </OptionRow>
-      {(clusters.length > 1 || options.target_cluster) && (
+      {(clusters.length > 0 || options.target_cluster) && (
         <OptionRow label="Cluster">
           <Select
             aria-label="Cluster"

@@ -17,6 +17,8 @@ interface Props {
   count: number;
   options: ReplayOptions;
   onOptions: (options: ReplayOptions) => void;
+  /** The cluster of the dead letters; without it the own one. */
+  source?: string;
   /** Show the option to send drafts. */
   offerDrafts?: boolean;
   /** Show the option to resolve groups whose records all pass. */
@@ -43,6 +45,7 @@ export function SendPanel({
   count,
   options,
   onOptions,
+  source,
   offerDrafts,
   offerGroupResolution,
   busy,
@@ -210,7 +213,7 @@ export function SendPanel({
             <span className="s">{canarySummary(options)}</span>
           </OptionRow>
         )}
-        {more && <AdvancedOptions options={options} disabled={!may.allowed} set={set} />}
+        {more && <AdvancedOptions options={options} source={source} disabled={!may.allowed} set={set} />}
         <OptionRow label="Headers">
           <span className="s">
             {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}

@@ -17,7 +17,8 @@ export function ColumnMenu({
   const hasSeveral = useHasSeveralClusters();
   const toggle = (id: string) => {
     const next = COLUMNS.filter((one) => (one.id === id) !== columns.includes(one.id)).map((one) => one.id);
-    if (next.some((one) => hasSeveral || one !== "cluster")) onChange(next.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : next);
+    if (next.some((one) => hasSeveral || one !== "cluster"))
+      onChange(next.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : next);
   };
   return (
     <Popover

@@ -3,7 +3,6 @@ import { useEffect, useState } from "react";
 import { useMayUseKafka } from "../../api/health";
 import { useRecheckPlan, useReplay, useReplayAct } from "../../api/replays";
 import type { Replay, ReplayOptions } from "../../api/replayTypes";
-import { useSession } from "../../api/session";
 import { count, dateTime, plural, quoted } from "../../lib/format";
 import { replayName, selectionName, shortDigest } from "../../lib/naming";
 import { shownStatus } from "../../lib/outcome";
@@ -44,10 +43,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
   const { selection, plan, approval } = replay;
   const { data: before } = useReplay(String(selection.continues ?? ""), false);
   const waits = shownStatus(replay) === "waits_for_approval";
-  const { data: session } = useSession();
-  const elsewhere = replay.target_cluster || session?.cluster || "";
-  const target_cluster = replay.target_cluster === replay.source_cluster ? "" : elsewhere; // "" in requests: the source
-  const options: ReplayOptions = changedOptions ?? { ...pick(replay, OPTIONS), target_cluster };
+  const options: ReplayOptions = changedOptions ?? pick(replay, OPTIONS);
   const changeOptions = (next: ReplayOptions) => {
     setChangedOptions(next);
     if (next.rate !== options.rate)
@@ -73,7 +69,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
         }
       >
         {waits && <Chip tone="waiting">… Waits for approval</Chip>}
-        <ClusterMark name={replay.target_cluster} />
+        <ClusterMark name={replay.target_cluster || replay.source_cluster} />
         <Chip tone="accent">Dry run: nothing has been written</Chip>
         <RemovePlan replay={replay} />
       </PageHead>
@@ -96,6 +92,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
           count={selection.count}
           options={options}
           onOptions={changeOptions}
+          source={replay.source_cluster}
           offerDrafts
           offerGroupResolution
           busy={act.isPending || again.isPending}

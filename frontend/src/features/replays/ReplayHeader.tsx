@@ -32,7 +32,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
           <h1 style={{ overflowWrap: "anywhere" }}>
             {replayName(replay.id)}: {replay.title}
           </h1>
-          <ClusterMark name={replay.target_cluster} />
+          <ClusterMark name={replay.target_cluster || replay.source_cluster} />
           <span data-testid="status">
             <Chip tone={tone}>
               {glyph && <span aria-hidden="true">{glyph}</span>}

@@ -102,7 +102,8 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
                     {replayName(replay.id)}: {replay.title}
                   </Link>
                   <span className="s t3 cut" style={{ display: "block" }}>
-                    <ClusterMark name={replay.target_cluster} /> to {replay.target_topic || "their origin topic"}
+                    <ClusterMark name={replay.target_cluster || replay.source_cluster} /> to{" "}
+                    {replay.target_topic || "their origin topic"}
                     {replay.edited > 0 && `, ${count(replay.edited)} edited`}
                     {replay.selection.continues !== null && `, continues ${replayName(replay.selection.continues)}`}
                     {replay.reason && `: ${replay.reason}`}
