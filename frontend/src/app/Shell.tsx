@@ -19,7 +19,7 @@ import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { DisposalToast } from "../features/disposals/DisposalToast";
 import { SETTINGS_SECTIONS } from "../features/settings/sections";
-import { ClusterBanner } from "../ui/ClusterMark";
+import { ClusterBanner } from "../features/clusters/ClusterMark";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Glyph, join } from "../ui/Panel";
 import { Logo } from "../ui/Logo";

@@ -15,7 +15,7 @@ import { topicAddress } from "../../lib/topicRead";
 import { workWords } from "../../lib/work";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
-import { ClusterBanner } from "../../ui/ClusterMark";
+import { ClusterBanner } from "../clusters/ClusterMark";
 import { Button } from "../../ui/controls";
 import { MenuButton } from "../../ui/MenuButton";
 import { copyText } from "../../ui/CopyField";

@@ -1,6 +1,6 @@
 import { Popover } from "@mantine/core";
 import { useState } from "react";
-import { useHasSeveralClusters } from "../../ui/ClusterMark";
+import { useHasSeveralClusters } from "../clusters/ClusterMark";
 import { LinkButton } from "../../ui/controls";
 import { COLUMNS, DEFAULT_COLUMNS } from "./columns";
 import styles from "./Records.module.css";

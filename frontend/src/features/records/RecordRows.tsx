@@ -4,7 +4,7 @@ import { Fragment, useEffect, useRef, type CSSProperties } from "react";
 import { Link } from "react-router";
 import type { DeadLetterRow } from "../../api/types";
 import { useZone } from "../../lib/zone";
-import { useHasSeveralClusters } from "../../ui/ClusterMark";
+import { useHasSeveralClusters } from "../clusters/ClusterMark";
 import { join } from "../../ui/Panel";
 import { COLUMNS, DEFAULT_COLUMNS, gridOf, type Column } from "./columns";
 import styles from "./Records.module.css";

@@ -5,7 +5,7 @@ import { bytes, count, dateTime, type Zone } from "../../lib/format";
 import { stageColour } from "../../lib/stages";
 import { replayStateWords } from "../../lib/states";
 import { Swatch } from "../../ui/charts";
-import { ClusterMark } from "../../ui/ClusterMark";
+import { ClusterMark } from "../clusters/ClusterMark";
 import styles from "./Records.module.css";
 
 export interface Column {

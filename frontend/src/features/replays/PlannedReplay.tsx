@@ -7,7 +7,7 @@ import { count, dateTime, plural, quoted } from "../../lib/format";
 import { replayName, selectionName, shortDigest } from "../../lib/naming";
 import { shownStatus } from "../../lib/outcome";
 import { useNow, useZone } from "../../lib/zone";
-import { ClusterMark } from "../../ui/ClusterMark";
+import { ClusterMark } from "../clusters/ClusterMark";
 import { Chip, PageHead, Strip } from "../../ui/Panel";
 import { PlanPanel } from "../plan/PlanPanel";
 import { SendPanel } from "../plan/SendPanel";

@@ -12,7 +12,7 @@ import { sentCount } from "../../lib/outcome";
 import { replayStatus } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
-import { ClusterMark } from "../../ui/ClusterMark";
+import { ClusterMark } from "../clusters/ClusterMark";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { CopyField } from "../../ui/CopyField";
 import { Chip, PageHead } from "../../ui/Panel";

@@ -7,7 +7,7 @@ import { fixName, replayName } from "../../lib/naming";
 import { shownStatus } from "../../lib/outcome";
 import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
-import { ClusterMark } from "../../ui/ClusterMark";
+import { ClusterMark } from "../clusters/ClusterMark";
 import { LinkButton } from "../../ui/controls";
 import { TabRow } from "../../ui/TabRow";
 import { SkeletonRows, Chip, Notice, PageHead, Panel, join } from "../../ui/Panel";

@@ -3,7 +3,7 @@ import { useTestCluster, type Certificate, type Cluster } from "../../api/cluste
 import { useMayNotAdminister, useSession } from "../../api/session";
 import { dateMinute, span, type Zone } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
-import { ClusterName } from "../../ui/ClusterMark";
+import { ClusterName } from "../clusters/ClusterMark";
 import { Button } from "../../ui/controls";
 import { Chip, Facts, Panel, Strip } from "../../ui/Panel";
 import type { ClusterQuestion } from "./ClusterDialog";

@@ -3,7 +3,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, it } from "vitest";
-import { inApp } from "../testing";
+import { inApp } from "../../testing";
 import { ClusterBanner, ClusterMark } from "./ClusterMark";
 
 const OWN = { name: "main", environment: "PROD", colour: "", is_read_only: false, is_indexed: true };

@@ -1,5 +1,5 @@
-import { useSession } from "../api/session";
-import type { SessionCluster } from "../api/types";
+import { useSession } from "../../api/session";
+import type { SessionCluster } from "../../api/types";
 import styles from "./ClusterMark.module.css";
 
 /** Return the cluster's colour, for CSS. A cluster without one is grey. */
