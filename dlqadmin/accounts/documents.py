@@ -26,10 +26,21 @@ class SessionTeam(Document):
     connectors: list[str]
 
 
+class SessionCluster(Document):
+    """A Kafka cluster that is enabled. `is_indexed` is false if replays only write to it."""
+
+    name: str
+    environment: str
+    colour: str
+    is_read_only: bool
+    is_indexed: bool
+
+
 class SessionDocument(Document):
     """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself.
 
     `rights` hold for at least one team. Of these, `global_rights` hold for all topics and connectors.
+    `clusters` are the enabled clusters, the own one first.
     `has_password` is false for accounts that only sign in with a provider. `sign_out_path` ends the provider's session
     too; only the response to a sign-out has it.
     """
@@ -47,6 +58,7 @@ class SessionDocument(Document):
     environment: str
     cluster: str
     read_only: bool
+    clusters: list[SessionCluster]
     kafka: str | None
     has_password: bool
     sign_out_path: str | None

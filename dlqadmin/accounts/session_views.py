@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.accounts import provider_views, providers
-from dlqadmin.accounts.documents import SessionDocument, SessionTeam, SignInOptions, SignInProvider
+from dlqadmin.accounts.documents import SessionCluster, SessionDocument, SessionTeam, SignInOptions, SignInProvider
 from dlqadmin.accounts.requests import SignInBody
 from dlqadmin.audit.permissions import (
     APPROVE,
@@ -28,6 +28,7 @@ from dlqadmin.audit.permissions import (
     rights_of,
     role_of,
 )
+from dlqadmin.broker import cluster_settings
 from dlqadmin.broker.availability import describe_cluster
 from dlqadmin.rest.requests import checked
 from dlqadmin.teams.models import Team, TeamRoleName
@@ -105,11 +106,28 @@ def _session(request: Request, sign_out_path: str | None = None) -> Response:
             environment=settings.ENVIRONMENT,
             cluster=settings.CLUSTER,
             read_only=settings.READ_ONLY,
+            clusters=_session_clusters() if known else [],
             kafka=describe_cluster() if known else None,
             has_password=known and user.has_usable_password(),
             sign_out_path=sign_out_path,
         )
     )
+
+
+def _session_clusters() -> list[SessionCluster]:
+    """Return the enabled clusters, the own one first."""
+    found = (cluster_settings.own(), *cluster_settings.others().values())
+    return [
+        SessionCluster(
+            name=one.name,
+            environment=one.environment,
+            colour=one.colour,
+            is_read_only=one.is_read_only,
+            is_indexed=bool(one.dead_letter_topics),
+        )
+        for one in found
+        if one.is_enabled
+    ]
 
 
 def _session_teams(user: Any) -> list[SessionTeam]:

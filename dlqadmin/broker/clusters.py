@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from django.conf import settings
 
 from dlqadmin.broker import cluster_settings
-from dlqadmin.broker.cluster_settings import SERVERS, problem_message
+from dlqadmin.broker.cluster_settings import SERVERS, ClusterSettings, problem_message
 from dlqadmin.broker.messages import BrokerUnavailable
 from engine.errors import ConfigError
 from engine.kafka.client_options import admin_settings
@@ -79,14 +79,6 @@ def dead_letter_topics() -> tuple[str, ...]:
         return ()
 
 
-def given_options(name: str = "") -> Mapping[str, str]:
-    """Return a cluster's client options as configured, including secrets.
-
-    Raises KeyError for an unknown cluster, BrokerUnavailable for a secret that can't be read.
-    """
-    return cluster_settings.settings_of(name).client_options()
-
-
 def client_options(name: str = "") -> dict[str, ClientOption]:
     """Return the base options of every client of the cluster, in librdkafka's names.
 
@@ -94,15 +86,23 @@ def client_options(name: str = "") -> dict[str, ClientOption]:
     certificate. Raises KeyError for an unknown cluster, BrokerUnavailable for a key store or a secret that can no
     longer be read.
     """
-    given = given_options(name)
+    return client_options_of(cluster_settings.settings_of(name))
+
+
+def client_options_of(one: ClusterSettings) -> dict[str, ClientOption]:
+    """Return what `client_options` returns, also for a cluster that is disabled or not saved yet."""
+    given = one.client_options()
     if given.keys() == {SERVERS}:
         return {**QUIET, SERVERS: given[SERVERS]}
     try:
         timeout = given.get("socket.timeout.ms", QUIET["socket.timeout.ms"])
         return {**admin_settings(given), **QUIET, "socket.timeout.ms": timeout}
     except ConfigError as error:
-        where = "" if name == settings.CLUSTER else name
-        raise BrokerUnavailable(problem_message(where, error.problems[0])) from error
+        if one.is_fixed:
+            where = "" if one.name == settings.CLUSTER else one.name
+            raise BrokerUnavailable(problem_message(where, error.problems[0])) from error
+        option, _, text = error.problems[0]
+        raise BrokerUnavailable(f"cluster {one.name}: {option} {text}") from error
 
 
 def qualified(topic: str, cluster: str = "") -> str:

@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from dlqadmin.broker import clusters
+from dlqadmin.broker.cluster_settings import ClusterSettings
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topics import patiently
 from engine.config.masking import mask_url
@@ -98,17 +99,17 @@ class _ClientLogHandler(logging.Handler):
         return next(((kind, line) for line in self.lines if (kind := kind_of(line)) in among), None)
 
 
-def connect(name: str, timeout_s: float = TIMEOUT_S) -> tuple[ConnectionTestResult, AdminClient | None]:
+def connect(given: ClusterSettings, timeout_s: float = TIMEOUT_S) -> tuple[ConnectionTestResult, AdminClient | None]:
     """Request the cluster's metadata with a new client; return the result and the client.
 
-    Raises KeyError for an unknown cluster.
+    The cluster may be disabled, or not saved yet.
     """
     heard, began = _ClientLogHandler(), time.monotonic()
     try:
         hearing: dict[str, Any] = {
             "log_level": 7, "debug": "feature", "error_cb": heard.error, "logger": heard.logger
         }  # fmt: skip
-        client = AdminClient(clusters.client_options(name) | hearing)
+        client = AdminClient(clusters.client_options_of(given) | hearing)
     except (KafkaException, BrokerUnavailable, ValueError) as error:
         return ConnectionTestResult("configuration", _redact_message(_error_text(error))), None
     while (left := timeout_s - (time.monotonic() - began)) > 0:

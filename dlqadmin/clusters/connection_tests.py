@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from django.conf import settings
-
-from dlqadmin.broker import cluster_settings, clusters, connection_test
+from dlqadmin.broker import clusters, connection_test
+from dlqadmin.broker.cluster_settings import ClusterSettings
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import required_acls
 from dlqadmin.clusters.descriptions import principal
@@ -44,12 +43,11 @@ class ClusterExamination:
     acls: list[AclCheck]
 
 
-def test(name: str) -> ConnectionTestAnswer:
-    """Connect a new client to the cluster ("" is the own one) and check its permissions.
-
-    Raises KeyError for an unknown cluster.
-    """
-    found = examine(name, followed_topics())
+def test(given: ClusterSettings) -> ConnectionTestAnswer:
+    """Connect a new client to the cluster and check its permissions. The cluster need not be saved yet."""
+    with clusters.on(given.name):
+        followed = replace(followed_topics(), patterns=given.dead_letter_topics)
+    found = examine(given, followed)
     return ConnectionTestAnswer(
         reached=found.trial.kind == "ok",
         kind=found.trial.kind,
@@ -64,20 +62,20 @@ def test(name: str) -> ConnectionTestAnswer:
     )
 
 
-def examine(name: str, followed: FollowedTopics) -> ClusterExamination:
-    """Test the connection to a cluster and the permissions there. Raises KeyError for an unknown cluster."""
-    given = clusters.given_options(name)
-    trial, client = connection_test.connect(name)
-    seen = [topic for topic in trial.topics if current_reach().has_topic(topic, settings.CLUSTER)]
-    dead = sorted(topic for topic in seen if followed.follows(topic)) if not name else []
-    needs = required_acls.required_acls(dead, own=not name)
-    who, servers = _principal(name, given), given[cluster_settings.SERVERS]
+def examine(given: ClusterSettings, followed: FollowedTopics) -> ClusterExamination:
+    """Test the connection to a cluster and the permissions there."""
+    trial, client = connection_test.connect(given)
+    seen = [topic for topic in trial.topics if current_reach().has_topic(topic, given.name)]
+    dead = sorted(topic for topic in seen if followed.follows(topic))
+    needs = required_acls.required_acls(dead, given)
+    who = _principal(given)
     if client is None:
-        checked = [required_acls.unchecked_acl(need, who, servers) for need in needs]
+        checked = [required_acls.unchecked_acl(need, who, given.servers) for need in needs]
     else:
         operations = connection_test.operations(client, *required_acls.resources_to_query(needs))
-        checked = [required_acls.check(need, operations, who, servers) for need in needs]
-    return ClusterExamination(trial, verdict_of(trial.kind) or _success_message(trial, given), dead, who, checked)
+        checked = [required_acls.check(need, operations, who, given.servers) for need in needs]
+    verdict = verdict_of(trial.kind) or _success_message(trial, given.options)
+    return ClusterExamination(trial, verdict, dead, who, checked)
 
 
 def verdict_of(kind: connection_test.Kind) -> str:
@@ -85,11 +83,11 @@ def verdict_of(kind: connection_test.Kind) -> str:
     return VERDICTS.get(kind, "").format(seconds=connection_test.TIMEOUT_S)
 
 
-def _principal(name: str, given: Mapping[str, str]) -> str:
+def _principal(given: ClusterSettings) -> str:
     try:
-        return principal(clusters.client_options(name))
+        return principal(clusters.client_options_of(given))
     except BrokerUnavailable:
-        return principal(given)
+        return principal(given.options)
 
 
 def _success_message(trial: connection_test.ConnectionTestResult, given: Mapping[str, str]) -> str:

@@ -9,7 +9,10 @@ from django.conf import settings
 
 from dlqadmin.broker import cluster_settings, clusters
 from dlqadmin.broker.availability import availability
+from dlqadmin.broker.cluster_settings import FIELDS, ClusterSettings
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.broker.models import ConfiguredCluster
+from dlqadmin.broker.topic_patterns import is_name
 from dlqadmin.clusters import index_progress, topic_dialects, topic_rules
 from dlqadmin.clusters.client_certificates import Certificate, client_certificate
 from dlqadmin.clusters.documents import (
@@ -36,7 +39,14 @@ ENDPOINT = "ssl.endpoint.identification.algorithm"
 
 def overview(now: datetime) -> ClusterList:
     """Return every cluster, the own one first, and the progress of the index."""
-    return ClusterList(results=[cluster(name) for name in ("", *clusters.names())], index=index(now))
+    rows = {row.name: row for row in ConfiguredCluster.objects.all()}
+    found = [cluster_settings.own(), *cluster_settings.others().values()]
+    return ClusterList(
+        results=[cluster(one, None if one.is_fixed else rows.get(one.name)) for one in found],
+        index=index(now),
+        secrets=sorted(settings.KAFKA_CLUSTER_SECRETS),
+        colours=[colour for colour in cluster_settings.COLOURS if colour],
+    )
 
 
 def index(now: datetime) -> IndexProgress:
@@ -62,30 +72,38 @@ def index(now: datetime) -> IndexProgress:
     )
 
 
-def cluster(name: str) -> ClusterDocument:
-    """Describe how clients connect to this cluster; "" is the own one.
-
-    Raises KeyError for an unknown cluster.
-    """
-    given = clusters.given_options(name)
+def cluster(one: ClusterSettings, row: ConfiguredCluster | None) -> ClusterDocument:
+    """Describe how clients connect to this cluster. `row` tells who configured it."""
+    given = one.options
     try:
-        options: Mapping[str, object] = clusters.client_options(name)
+        options: Mapping[str, object] = clusters.client_options_of(one)
         trouble = ""
     except BrokerUnavailable as error:
         options, trouble = given, str(error)
     protocol = str(options.get("security.protocol", "plaintext")).upper()
-    is_own = not name
+    own = one.name == settings.CLUSTER
     return ClusterDocument(
-        name=name or settings.CLUSTER,
-        own=is_own,
-        environment=settings.ENVIRONMENT if is_own else None,
-        read_only=settings.READ_ONLY if is_own else None,
-        bootstrap_servers=[one.strip() for one in given[cluster_settings.SERVERS].split(",")],
+        name=one.name,
+        own=own,
+        is_fixed=one.is_fixed,
+        is_enabled=one.is_enabled,
+        is_read_only=one.is_read_only,
+        is_indexed=bool(one.dead_letter_topics),
+        environment=one.environment,
+        colour=one.colour,
+        dead_letter_topics=_visible_patterns(one),
+        bootstrap_servers=[address.strip() for address in one.servers.split(",")],
         security_protocol=protocol,
         sasl=_sasl(options) if protocol.startswith("SASL") else None,
         tls=_tls(given, options) if protocol.endswith("SSL") else None,
+        ca_file=mask_url(given.get(FIELDS["ca_file"], "")),
+        certificate_file=given.get(FIELDS["certificate_file"], ""),
+        key_file=given.get(FIELDS["key_file"], ""),
+        secret=one.secret,
         principal=principal(options),
         trouble=trouble,
+        by=row.actor if row else None,
+        at=iso(row.at) if row else None,
     )
 
 
@@ -102,6 +120,13 @@ def _patterns(topics: Iterable[TopicProgress]) -> list[str]:
     """Return the patterns of the cluster's settings; for a limited reach those of its topics: they name topics, too."""
     own = {row.pattern for row in topics}
     return [pattern for pattern in clusters.dead_letter_topics() if pattern in own or not current_reach().is_limited]
+
+
+def _visible_patterns(one: ClusterSettings) -> list[str]:
+    """Return what is indexed of a cluster; for a limited reach its topics only, because patterns name topics too."""
+    reach = current_reach()
+    patterns = one.dead_letter_topics
+    return [text for text in patterns if not reach.is_limited or (is_name(text) and reach.has_topic(text, one.name))]
 
 
 def _sasl(options: Mapping[str, object]) -> SaslDocument:

@@ -35,21 +35,37 @@ class TlsDocument(Document):
 
 
 class ClusterDocument(Document):
-    """A cluster and its connection settings.
+    """A cluster and its connection settings, without its password.
 
-    `environment` and `read_only` are set for the own cluster, and null for others.
+    - `dead_letter_topics` are the names and patterns that are indexed, as far as they are in reach. Replays only write
+      to a cluster that has none; `is_indexed` is false then.
+    - `is_fixed`: the environment sets it, so it can't be changed here. `by` and `at` are null then.
+    - `secret` is the name of an entry of KAFKA_CLUSTER_SECRETS, or "".
+    - `ca_file`, `certificate_file` and `key_file` are files of the dashboard's machine, or "".
+    - `trouble` is the reason why the settings can't be used; "" if there is none.
     """
 
     name: str
     own: bool
-    environment: str | None
-    read_only: bool | None
+    is_fixed: bool
+    is_enabled: bool
+    is_read_only: bool
+    is_indexed: bool
+    environment: str
+    colour: str
+    dead_letter_topics: list[str]
     bootstrap_servers: list[str]
     security_protocol: str
     sasl: SaslDocument | None
     tls: TlsDocument | None
+    ca_file: str
+    certificate_file: str
+    key_file: str
+    secret: str
     principal: str
     trouble: str
+    by: str | None
+    at: Time | None
 
 
 class TopicReading(Document):
@@ -112,10 +128,15 @@ class IndexProgress(Document):
 
 
 class ClusterList(Document):
-    """All clusters, the own one first."""
+    """All clusters, the own one first, also those that are disabled.
+
+    `secrets` are the names of the secrets that a cluster may refer to. `colours` are the colours that it may have.
+    """
 
     results: list[ClusterDocument]
     index: IndexProgress
+    secrets: list[str]
+    colours: list[str]
 
 
 class BrokerAddress(Document):

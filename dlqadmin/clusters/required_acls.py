@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from django.conf import settings
 
+from dlqadmin.broker.cluster_settings import ClusterSettings
 from engine.config.acls import AclRequirement, grant_command
 
 Verdict = Literal["ok", "missing", "not_checked"]
@@ -35,57 +36,30 @@ class AclCheck:
     command: str
 
 
-def required_acls(topics: Sequence[str], *, own: bool) -> list[DashboardAcl]:
-    """Return the needs on the own cluster, or on another cluster that replays write to.
-
-    `topics` are the dead letter topics of the own cluster.
-    """
+def required_acls(topics: Sequence[str], cluster: ClusterSettings) -> list[DashboardAcl]:
+    """Return the needs on a cluster. `topics` are its dead letter topics."""
     rows = [DashboardAcl(("Describe",), "cluster", "", "Lists the consumer groups")]
-    if own:
+    if cluster.dead_letter_topics or topics:
+        rows += _of_index(topics)
+    if cluster.name == settings.CLUSTER:
         rows += [
-            DashboardAcl(
-                ("Read", "DescribeConfigs"),
-                "topic",
-                topic,
-                "Indexes the topic and shows its retention",
-            )
-            for topic in topics[:MOST_TOPICS]
-        ]
-        if not topics:
-            unchecked = "no topic matches DLQ_TOPICS"
-            rows.append(
-                DashboardAcl(
-                    ("Read", "DescribeConfigs"), "topic", "*", "Indexes dead letter topics", unchecked=unchecked
-                )
-            )
-        rows += [
-            DashboardAcl(("Read",), "group", settings.INDEX_GROUP, "Stores the offsets of the indexer"),
-            DashboardAcl(("Read",), "group", READER, "Reads single records and the engine's topics"),
             DashboardAcl(
                 ("Read",), "topic", settings.STATUS_TOPIC, "Reads the metrics and states of the engine's tasks"
             ),
             DashboardAcl(("Read",), "topic", settings.OUTCOME_TOPIC, "Reads the outcomes of replayed records"),
         ]
-    any_topic = "each record names its topics"
-    rows.append(
+    rows += [
         DashboardAcl(
-            ("Read", "DescribeConfigs"),
-            "topic",
-            "*",
+            ("Read", "DescribeConfigs"), "topic", "*",
             "Shows neighbours, size limits and end offsets of the failed topics, and the records of browsed topics",
-            unchecked=any_topic,
-        )
-    )
-    rows.append(
+            unchecked="each record names its topics",
+        ),
         DashboardAcl(
-            ("Describe",),
-            "group",
-            "*",
-            "Shows the commits of consumer groups after a replay",
+            ("Describe",), "group", "*", "Shows the commits of consumer groups after a replay",
             unchecked="some groups may be hidden from this user",
-        )
-    )
-    if own and settings.READ_ONLY:
+        ),
+    ]  # fmt: skip
+    if cluster.is_read_only:
         return rows
     return [
         *rows,
@@ -98,6 +72,18 @@ def required_acls(topics: Sequence[str], *, own: bool) -> list[DashboardAcl]:
         ),
         DashboardAcl(("Read",), "group", REPLAYS, "Stores the progress of each replay", prefixed=True),
     ]  # fmt: skip
+
+
+def _of_index(topics: Sequence[str]) -> Iterator[DashboardAcl]:
+    """Yield the needs of an indexer."""
+    operations = ("Read", "DescribeConfigs")
+    for topic in topics[:MOST_TOPICS]:
+        yield DashboardAcl(operations, "topic", topic, "Indexes the topic and shows its retention")
+    if not topics:
+        unchecked = "no topic has the name of a dead letter topic"
+        yield DashboardAcl(operations, "topic", "*", "Indexes dead letter topics", unchecked=unchecked)
+    yield DashboardAcl(("Read",), "group", settings.INDEX_GROUP, "Stores the offsets of the indexer")
+    yield DashboardAcl(("Read",), "group", READER, "Reads single records and the engine's topics")
 
 
 def resources_to_query(rows: Sequence[DashboardAcl]) -> tuple[list[str], list[str]]:

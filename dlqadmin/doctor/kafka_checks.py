@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import DatabaseError
 
-from dlqadmin.broker.cluster_settings import SERVERS
-from dlqadmin.broker.clusters import given_options
+from dlqadmin.broker import cluster_settings
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import connection_tests
 from dlqadmin.clusters.connection_tests import ClusterExamination
@@ -29,7 +28,7 @@ OLD = "older than 2.3"
 def kafka_checks(now: datetime) -> Iterator[CheckResult]:
     """Yield the results for the own cluster. If it can't be reached, there is only one."""
     followed = _followed()
-    found = connection_tests.examine("", followed)
+    found = connection_tests.examine(cluster_settings.own(), followed)
     yield connection(found)
     if found.trial.kind != "ok":
         return
@@ -40,7 +39,7 @@ def kafka_checks(now: datetime) -> Iterator[CheckResult]:
 
 def connection(found: ClusterExamination) -> CheckResult:
     """Check that the cluster responds, and that it is new enough."""
-    address = given_options()[SERVERS]
+    address = cluster_settings.own().servers
     if found.trial.kind != "ok":
         detail = f" The client says: {found.trial.detail}." if found.trial.detail else ""
         return error("kafka", f"{address} can't be used. {found.verdict}{detail}", "Check --kafka and --kafka-config.")

@@ -45,11 +45,11 @@ def prepare(first: FirstUser) -> PreparationResult:
 
 
 def _prepare(first: FirstUser) -> PreparationResult:
-    from dlqadmin.broker import connection_test
+    from dlqadmin.broker import cluster_settings, connection_test
     from dlqadmin.clusters.connection_tests import verdict_of
     from dlqadmin.deadletters.index.followed_topics import followed_topics
 
-    kafka, client = connection_test.connect("")
+    kafka, client = connection_test.connect(cluster_settings.own())
     if client is None:
         detail = f" ({kafka.detail})" if kafka.detail else ""
         return PreparationResult(f"Kafka can't be used: {verdict_of(kafka.kind)}{detail}")

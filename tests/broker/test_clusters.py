@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
+from django.contrib.auth.models import User
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -179,3 +180,34 @@ def test_a_group_that_may_not_be_described_is_unknown(secure: Secure, settings: 
     hidden, known = groups_on([LETTERS], ["hidden", "known"])
     assert (hidden.state, hidden.undescribed) == ("unknown", "Broker: Group authorization failed")
     assert (known.state, known.undescribed) == ("dead", "")
+
+
+def test_an_indexed_cluster_that_is_not_saved_yet_is_told_the_rights_of_its_indexer(
+    secure: Secure, db: None, settings: Settings
+) -> None:
+    settings.KAFKA_CLUSTER_SECRETS = {"eu": {"addresses": [secure.sasl], "value": SECRET}}
+    body = {
+        "bootstrap_servers": secure.sasl,
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "user": "dash",
+        "secret": "eu",
+        "dead_letter_topics": [".*[.]dlq"],
+    }
+    allow(secure, "User:dash", ResourceType.TOPIC, LETTERS, AclOperation.READ)
+    root = signed_in(User.objects.create_superuser("root"))
+    settings.INDEX_GROUP = "index-of-eu"
+    answers = []
+    for _ in range(2):
+        answer = root.post("/api/v1/clusters/eu/test", body, format="json")
+        assert (answer.status_code, SECRET in answer.text) == (200, False)
+        found = answer.json()
+        assert (found["kind"], found["principal"], found["dead_letter_topics"]) == ("ok", "User:dash", [LETTERS])
+        answers.append(verdicts(found))
+        (line,) = [row["command"] for row in found["permissions"] if row["name"] == "index-of-eu"]
+        grant(secure, line)
+    topic, group = ("topic", LETTERS), ("group", "index-of-eu")
+    assert [(one[topic], one[group]) for one in answers] == [("missing", "missing"), ("missing", "ok")]
+    assert ("topic", settings.STATUS_TOPIC) not in answers[0]
+    wrong = root.post("/api/v1/clusters/eu/test", {**body, "user": "other"}, format="json").json()
+    assert (wrong["reached"], wrong["kind"]) == (False, "authentication")

@@ -52,7 +52,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     **dict.fromkeys(
         (
             *("index_topics_change", "mappings_save", "mappings_retire", "mappings_read_yaml", "rereads_start"),
-            *("registries_change", "registries_remove"),
+            *("registries_change", "registries_remove", "clusters_change", "clusters_remove"),
             *("erasures_list", "erasures_create", "erasures_preview", "erasures_retrieve", "erasures_receipt"),
             *("channels_create", "channels_replace", "channels_destroy", "channels_test", "channels_rotate_secret"),
             *("masking_rules_list", "masking_rules_create", "masking_rules_replace", "masking_rules_delete"),
@@ -153,7 +153,7 @@ def test_on_a_read_only_cluster_nobody_writes(clients: Mapping[str, APIClient], 
     settings.READ_ONLY = True
     own = {
         "account_password",
-        "clusters_test",
+        *("clusters_change", "clusters_remove", "clusters_test"),
         # They write nothing to Kafka.
         *("index_topics_change", "dialects_try", "mappings_save", "mappings_retire", "mappings_read_yaml"),
         *("registries_change", "registries_remove", "registries_test"),

@@ -119,6 +119,7 @@ def test_every_view_takes_its_permissions_from_the_table() -> None:
         **dict.fromkeys(("OwnershipRulesView", "IssueTrackersView"), IsViewerOrAdministrator),
         **dict.fromkeys(("OwnershipPreviewView", "OwnershipApplyView", "IssueTrackerView"), IsAdministrator),
         "YamlView": IsAdministrator,
+        "ConfiguredClusterView": IsAdministrator,
         **dict.fromkeys(("ErasureList", "ErasurePreviews", "ErasureReceiptFile", "ErasureRecord"), IsAdministrator),
     }
 

@@ -19,7 +19,7 @@ from django.test import override_settings
 from django.utils import timezone
 from pytest_django import Settings
 
-from dlqadmin.broker import connection_test
+from dlqadmin.broker import cluster_settings, connection_test
 from dlqadmin.broker.connection_test import release_of
 from dlqadmin.clusters import connection_tests
 from dlqadmin.deadletters.index.followed_topics import FollowedTopics
@@ -126,7 +126,7 @@ def test_each_missing_right_is_an_error_with_the_command_that_grants_it(
     lacks = f"User:{user} lacks Read and DescribeConfigs on topic {LETTERS}. Indexes the topic and shows its retention."
     assert lacks in [row.found for row in of("acls", seeing)]
 
-    needs = [row.need for row in connection_tests.examine("", FollowedTopics((LETTERS,))).acls]
+    needs = [row.need for row in connection_tests.examine(cluster_settings.own(), FollowedTopics((LETTERS,))).acls]
     grant(guarded_broker, user, [need for need in needs if not need.unchecked])
     [enough] = of("acls", list(kafka_checks(timezone.now())))
     assert enough.verdict == "ok"
@@ -318,4 +318,4 @@ def write(servers: str, at: datetime) -> None:
 def connection_test_release(servers: str) -> str:
     """Return the release of a real broker."""
     with override_settings(KAFKA_BOOTSTRAP_SERVERS=servers, KAFKA_SECURITY={}):
-        return connection_test.connect("")[0].release
+        return connection_test.connect(cluster_settings.own())[0].release

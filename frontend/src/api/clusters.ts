@@ -1,9 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get, send } from "./client";
-import type { ClusterList, ConnectionTestAnswer as ConnectionTest, IndexProgress } from "./schema";
+import type {
+  ClusterBodyRequest as ClusterBody,
+  ClusterList,
+  ConnectionTestAnswer as ConnectionTest,
+  IndexProgress,
+} from "./schema";
+import { SESSION } from "./session";
 
 export type {
+  ClusterBodyRequest as ClusterBody,
   CertificateDocument as Certificate,
   ClusterDocument as Cluster,
   TopicProgress,
@@ -25,9 +32,25 @@ export function useClusters(wanted = true) {
   });
 }
 
+/** Test the connection to a cluster, with settings that are not saved yet if there is a body. */
 export function useTestCluster() {
   return useMutation({
-    mutationFn: (name: string) => send<ConnectionTest>("POST", `clusters/${encodeURIComponent(name)}/test`),
+    mutationFn: ({ name, body }: { name: string; body?: ClusterBody }) =>
+      send<ConnectionTest>("POST", `clusters/${encodeURIComponent(name)}/test`, body),
+  });
+}
+
+/** Add or change a cluster; without a body, remove its settings. */
+export function useChangeCluster() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ name, body }: { name: string; body: ClusterBody | null }) =>
+      send<unknown>(body ? "PUT" : "DELETE", `clusters/${encodeURIComponent(name)}`, body ?? undefined),
+    onSuccess: () =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: ["clusters"] }),
+        client.invalidateQueries({ queryKey: SESSION }),
+      ]),
   });
 }
 

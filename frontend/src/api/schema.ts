@@ -624,26 +624,102 @@ export type components = {
             reason: ("compaction" | "no_timestamp" | "no_topic" | "not_told" | "retention_bytes") | null;
         };
         /**
-         * @description A cluster and its connection settings.
+         * @description The settings of a cluster. `secret` is the name of an entry of KAFKA_CLUSTER_SECRETS.
          *
-         *         `environment` and `read_only` are set for the own cluster, and null for others.
+         *     Without `dead_letter_topics`, names and regular expressions, replays only write to the cluster.
+         */
+        ClusterBodyRequest: {
+            bootstrap_servers: string;
+            /**
+             * @description * `PLAINTEXT` - PLAINTEXT
+             *     * `SSL` - SSL
+             *     * `SASL_PLAINTEXT` - SASL_PLAINTEXT
+             *     * `SASL_SSL` - SASL_SSL
+             * @default PLAINTEXT
+             * @enum {string}
+             */
+            security_protocol: "PLAINTEXT" | "SSL" | "SASL_PLAINTEXT" | "SASL_SSL";
+            /**
+             * @description * `PLAIN` - PLAIN
+             *     * `SCRAM-SHA-256` - SCRAM-SHA-256
+             *     * `SCRAM-SHA-512` - SCRAM-SHA-512
+             * @default
+             * @enum {string}
+             */
+            sasl_mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | "";
+            /** @default  */
+            user: string;
+            /** @default  */
+            secret: string;
+            /** @default  */
+            ca_file: string;
+            /** @default  */
+            certificate_file: string;
+            /** @default  */
+            key_file: string;
+            dead_letter_topics?: string[];
+            /** @default false */
+            is_read_only: boolean;
+            /** @default true */
+            is_enabled: boolean;
+            /** @default  */
+            environment: string;
+            /**
+             * @description * `` -
+             *     * `grey` - grey
+             *     * `blue` - blue
+             *     * `green` - green
+             *     * `amber` - amber
+             *     * `red` - red
+             *     * `purple` - purple
+             * @default
+             * @enum {string}
+             */
+            colour: "" | "grey" | "blue" | "green" | "amber" | "red" | "purple";
+        };
+        /**
+         * @description A cluster and its connection settings, without its password.
+         *
+         *         - `dead_letter_topics` are the names and patterns that are indexed, as far as they are in reach. Replays only write
+         *           to a cluster that has none; `is_indexed` is false then.
+         *         - `is_fixed`: the environment sets it, so it can't be changed here. `by` and `at` are null then.
+         *         - `secret` is the name of an entry of KAFKA_CLUSTER_SECRETS, or "".
+         *         - `ca_file`, `certificate_file` and `key_file` are files of the dashboard's machine, or "".
+         *         - `trouble` is the reason why the settings can't be used; "" if there is none.
          */
         ClusterDocument: {
             name: string;
             own: boolean;
-            environment: string | null;
-            read_only: boolean | null;
+            is_fixed: boolean;
+            is_enabled: boolean;
+            is_read_only: boolean;
+            is_indexed: boolean;
+            environment: string;
+            colour: string;
+            dead_letter_topics: string[];
             bootstrap_servers: string[];
             security_protocol: string;
             sasl: components["schemas"]["SaslDocument"] | null;
             tls: components["schemas"]["TlsDocument"] | null;
+            ca_file: string;
+            certificate_file: string;
+            key_file: string;
+            secret: string;
             principal: string;
             trouble: string;
+            by: string | null;
+            at: string | null;
         };
-        /** @description All clusters, the own one first. */
+        /**
+         * @description All clusters, the own one first, also those that are disabled.
+         *
+         *         `secrets` are the names of the secrets that a cluster may refer to. `colours` are the colours that it may have.
+         */
         ClusterList: {
             results: components["schemas"]["ClusterDocument"][];
             index: components["schemas"]["IndexProgress"];
+            secrets: string[];
+            colours: string[];
         };
         /** @description A code of an authenticator app. */
         CodeBodyRequest: {
@@ -3880,10 +3956,19 @@ export type components = {
             sent: number;
             settled: number;
         };
+        /** @description A Kafka cluster that is enabled. `is_indexed` is false if replays only write to it. */
+        SessionCluster: {
+            name: string;
+            environment: string;
+            colour: string;
+            is_read_only: boolean;
+            is_indexed: boolean;
+        };
         /**
          * @description The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself.
          *
          *         `rights` hold for at least one team. Of these, `global_rights` hold for all topics and connectors.
+         *         `clusters` are the enabled clusters, the own one first.
          *         `has_password` is false for accounts that only sign in with a provider. `sign_out_path` ends the provider's session
          *         too; only the response to a sign-out has it.
          */
@@ -3901,6 +3986,7 @@ export type components = {
             environment: string;
             cluster: string;
             read_only: boolean;
+            clusters: components["schemas"]["SessionCluster"][];
             kafka: string | null;
             has_password: boolean;
             sign_out_path: string | null;
@@ -4746,6 +4832,7 @@ export type ChannelWithSecret = components['schemas']['ChannelWithSecret'];
 export type CheckDocument = components['schemas']['CheckDocument'];
 export type ClockCounts = components['schemas']['ClockCounts'];
 export type ClockDocument = components['schemas']['ClockDocument'];
+export type ClusterBodyRequest = components['schemas']['ClusterBodyRequest'];
 export type ClusterDocument = components['schemas']['ClusterDocument'];
 export type ClusterList = components['schemas']['ClusterList'];
 export type CodeBodyRequest = components['schemas']['CodeBodyRequest'];
@@ -5030,6 +5117,7 @@ export type SelectionFields = components['schemas']['SelectionFields'];
 export type SentAndSettled = components['schemas']['SentAndSettled'];
 export type SentChart = components['schemas']['SentChart'];
 export type SentPoint = components['schemas']['SentPoint'];
+export type SessionCluster = components['schemas']['SessionCluster'];
 export type SessionDocument = components['schemas']['SessionDocument'];
 export type SessionTeam = components['schemas']['SessionTeam'];
 export type ShownDocument = components['schemas']['ShownDocument'];

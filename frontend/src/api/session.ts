@@ -25,12 +25,6 @@ export function roleName({
   return approver ? "approver" : (role ?? "without a role");
 }
 
-/** Return the name of a cluster; empty for the own one, which addresses leave out. */
-export function useOtherCluster(name: string): string {
-  const { data } = useSession();
-  return data === undefined || name === data.cluster ? "" : name;
-}
-
 /** Return whether the session expired; true until the next sign-in. */
 export function useSessionEnded(): boolean {
   return useQuery({

@@ -5,7 +5,7 @@ import type { TopicDetail, TopicList, TopicRates, TopicRecordDetail, TopicRecord
 
 const POLL_MS = 60_000;
 
-/** Load the topics of a cluster whose name contains the text. An empty cluster is the own one, here and below. */
+/** Load the topics whose name contains the text. In all of these functions, cluster "" is the own one. */
 export function useTopics(text: string, cluster: string) {
   return useQuery({
     queryKey: ["topics", text, cluster],
@@ -34,12 +34,15 @@ export function useTopicRates(name: string, cluster: string, from: string, to: s
 }
 
 /** Read records of a topic once. Each read is audited, so the screen does not repeat it by itself. */
-export function useTopicRecords(name: string, query: string, wanted: boolean) {
+export function useTopicRecords(name: string, cluster: string, query: string) {
   return useQuery({
-    queryKey: ["topic-records", name, query],
-    enabled: wanted,
+    queryKey: ["topic-records", name, cluster, query],
     queryFn: ({ signal }) =>
-      get<TopicRecords>(`topics/${encodeURIComponent(name)}/records`, new URLSearchParams(query), signal),
+      get<TopicRecords>(
+        `topics/${encodeURIComponent(name)}/records`,
+        on(cluster, Object.fromEntries(new URLSearchParams(query))),
+        signal,
+      ),
     placeholderData: keepPreviousData,
     staleTime: Infinity,
     retry: false,
@@ -65,8 +68,8 @@ export function topicBytesUrl(
   return `${API}/${recordPath(name, partition, offset)}/bytes?${on(cluster, { part })}`;
 }
 
-function on(cluster: string, given: Record<string, string> = {}): URLSearchParams {
-  return new URLSearchParams(cluster ? { ...given, cluster } : given);
+function on(cluster: string, more: Record<string, string> = {}): URLSearchParams {
+  return new URLSearchParams(cluster ? { ...more, cluster } : more);
 }
 
 function recordPath(name: string, partition: number, offset: number): string {

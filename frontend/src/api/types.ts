@@ -54,6 +54,7 @@ export type {
   OriginNeighbours as Neighbours,
   PayloadDocument as Payload,
   RegroupingDocument as Regrouping,
+  SessionCluster,
   SessionDocument as Session,
   StageCounts,
   ShownState,

@@ -10,7 +10,7 @@ import { roleName } from "../api/session";
 import { clusterName, connectorLabel } from "../lib/connectors";
 import { useServerState } from "../lib/serverState";
 import type { Session } from "../api/types";
-import { apiQuery } from "../lib/filter";
+import { apiQuery, clusterOf } from "../lib/filter";
 import { clock, count, plural } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { bulkFixName, replayName } from "../lib/naming";
@@ -19,6 +19,7 @@ import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { DisposalToast } from "../features/disposals/DisposalToast";
 import { SETTINGS_SECTIONS } from "../features/settings/sections";
+import { ClusterBanner } from "../features/clusters/ClusterMark";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Glyph, join } from "../ui/Panel";
 import { Logo } from "../ui/Logo";
@@ -62,6 +63,7 @@ export function Shell({ session, children }: { session: Session; children: React
           <TopBar session={session} onHelp={() => setOpened("keys")} onFind={() => setOpened("palette")} />
           <main className={styles.main} id="main" tabIndex={-1}>
             <StatusBanner />
+            <ScreenCluster />
             <ErrorBoundary resetKey={pathname}>{children}</ErrorBoundary>
           </main>
         </div>
@@ -99,6 +101,13 @@ function EnvironmentBanner({ session }: { session: Session }) {
       </span>
     </header>
   );
+}
+
+/** The cluster to which the address limits the screen. The page of a record names its own. */
+function ScreenCluster() {
+  const { pathname, search } = useLocation();
+  if (/^\/records\/\d/.test(pathname)) return null;
+  return <ClusterBanner name={clusterOf(new URLSearchParams(search))} />;
 }
 
 function Navigation({ span }: { span: Span }) {

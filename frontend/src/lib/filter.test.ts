@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import {
   apiQuery,
+  clusterOf,
   readsRecordBytes,
   savedQuery,
   withQuery,
@@ -143,4 +144,12 @@ it("a figure links to the records that it counts", () => {
   expect(recordsWith("group", 7, "now-1h")).toBe("/records?group=7&from=now-1h");
   expect(recordsOf({ connector: "a", stage: "TASK_PUT" })).toBe("/records?connector=a&stage=TASK_PUT");
   expect(recordsWith("group", null)).toBe("/records");
+});
+
+it("an address is of a cluster if it includes exactly one", () => {
+  const of = (query: string) => clusterOf(new URLSearchParams(query));
+  expect(of("cluster=eu")).toBe("eu");
+  expect(of("q=cluster:eu stage:PUT")).toBe("eu");
+  for (const other of ["", "not_cluster=eu", "q=cluster:eu*", "q=cluster:eu&off=0", "cluster=eu&cluster=us"])
+    expect(of(other)).toBeUndefined();
 });

@@ -85,6 +85,16 @@ export function filterOfSaved(query: string): Filter {
   return withTyped({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
 }
 
+/** Return the only cluster that an address includes, if so. */
+export function clusterOf(params: URLSearchParams): string | undefined {
+  const found = readFilter(params)
+    .clauses.filter((clause) => !clause.off)
+    .map((clause) => parseClause(clause.text))
+    .filter((one) => one.field === nameOf("cluster") && !one.exclude);
+  const name = found.length === 1 && found[0]!.values.length === 1 ? found[0]!.values[0]! : undefined;
+  return name?.endsWith("*") ? undefined : name;
+}
+
 /** Return the label of a field. */
 export function labelOf(field: Field): string {
   return ROWS[field].label;

@@ -13,8 +13,7 @@ export interface TopicRead {
   key: string;
 }
 
-const CLUSTER = "cluster";
-const READ = ["partition", "start", "offset", "at", "after", "before", "key"];
+const PARAMETERS = ["partition", "start", "offset", "at", "after", "before", "key"];
 
 export function readTopicRead(params: URLSearchParams): TopicRead {
   const offset = params.get("offset") ?? "";
@@ -47,7 +46,7 @@ export function continueTopicRead(params: URLSearchParams, to: "after" | "before
 
 /** Return the query of the API. */
 export function topicReadQuery(params: URLSearchParams): string {
-  return new URLSearchParams([...params].filter(([name]) => name === CLUSTER || READ.includes(name))).toString();
+  return new URLSearchParams([...params].filter(([name]) => PARAMETERS.includes(name))).toString();
 }
 
 /** Return the problem of a form that cannot be sent. */
@@ -79,17 +78,21 @@ function reason(
 }
 
 function withoutRead(params: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...params].filter(([name]) => !READ.includes(name) && name !== "record"));
+  return new URLSearchParams([...params].filter(([name]) => !PARAMETERS.includes(name) && name !== "record"));
 }
 
-/** The cluster of the topic on screen; empty for the own one. */
-export function clusterOf(params: URLSearchParams): string {
-  return params.get(CLUSTER) ?? "";
-}
-
-/** The screen of a topic, at a record if its offset is known. An empty cluster is the own one. */
-export function topicAddress(topic: string, partition: number | null, offset: number | null, cluster = ""): string {
-  const at = partition === null || offset === null ? {} : { partition: String(partition), offset: String(offset) };
-  const query = new URLSearchParams(cluster ? { ...at, [CLUSTER]: cluster } : at).toString();
+/** The screen of a topic, at a record if its offset is known. Without a cluster it is on the own one. */
+export function topicAddress(
+  topic: string,
+  partition: number | null = null,
+  offset: number | null = null,
+  cluster?: string,
+): string {
+  const params = new URLSearchParams(cluster ? { cluster } : {});
+  if (partition !== null && offset !== null) {
+    params.set("partition", String(partition));
+    params.set("offset", String(offset));
+  }
+  const query = params.toString();
   return `/topics/${encodeURIComponent(topic)}${query && `?${query}`}`;
 }

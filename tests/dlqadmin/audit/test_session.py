@@ -28,6 +28,7 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> Non
         "environment": "LOCAL",
         "cluster": "local",
         "read_only": False,
+        "clusters": [],
         "kafka": None,
         "has_password": False,
         "sign_out_path": None,

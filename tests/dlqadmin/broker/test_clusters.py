@@ -159,5 +159,5 @@ def test_what_went_wrong_is_told_from_the_clients_words(text: str, kind: str) ->
 @pytest.mark.parametrize(("servers", "kind"), [("127.0.0.1:1", "refused"), ("no-such-host.invalid:9092", "resolve")])
 def test_an_address_that_leads_nowhere_is_told(settings: Settings, servers: str, kind: str) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = servers
-    trial, client = connection_test.connect("")
+    trial, client = connection_test.connect(cluster_settings.own())
     assert (trial.kind, client) == (kind, None)

@@ -1,5 +1,7 @@
 from pytest_django import Settings
 
+from dlqadmin.broker import cluster_settings
+from dlqadmin.broker.cluster_settings import ClusterSettings
 from dlqadmin.clusters import required_acls
 from dlqadmin.clusters.required_acls import DashboardAcl
 
@@ -38,18 +40,33 @@ def test_the_line_grants_what_is_needed() -> None:
 
 def test_a_read_only_cluster_needs_nothing_for_writing(settings: Settings) -> None:
     def words() -> set[str]:
-        return {operation for row in required_acls.required_acls(["a.dlq"], own=True) for operation in row.operations}
+        return {
+            operation
+            for row in required_acls.required_acls(["a.dlq"], cluster_settings.own())
+            for operation in row.operations
+        }
 
     assert "Write" in words()
     settings.READ_ONLY = True
     assert "Write" not in words()
 
 
-def test_another_cluster_has_no_index(settings: Settings) -> None:
-    assert not any(row.name == settings.INDEX_GROUP for row in required_acls.required_acls([], own=False))
+def needed(topics: list[str], **more: object) -> set[tuple[str, str]]:
+    other = ClusterSettings("eu", {"bootstrap.servers": SERVERS}, **more)  # type: ignore[arg-type]
+    return {(row.kind, row.name) for row in required_acls.required_acls(topics, other)}
+
+
+def test_another_cluster_needs_the_rights_of_an_indexer_only_if_it_is_indexed(settings: Settings) -> None:
+    group, topic = ("group", settings.INDEX_GROUP), ("topic", "a.dlq")
+    assert not {group, topic} & needed([])
+    indexed = needed(["a.dlq"], dead_letter_topics=("a.dlq",))
+    assert {group, topic} <= indexed
+    assert ("topic", settings.STATUS_TOPIC) not in indexed  # the engine's topics are on the own cluster
+    read_only = needed(["a.dlq"], dead_letter_topics=("a.dlq",), is_read_only=True)
+    assert {kind for kind, _ in indexed} - {kind for kind, _ in read_only} == {"transactional-id"}
 
 
 def test_only_what_can_be_settled_is_asked() -> None:
-    topics, groups = required_acls.resources_to_query(required_acls.required_acls(["a.dlq"], own=True))
+    topics, groups = required_acls.resources_to_query(required_acls.required_acls(["a.dlq"], cluster_settings.own()))
     assert topics == ["a.dlq", "connect-status", "connect-outcomes"]
     assert groups == ["dlqadmin-index", "dlqadmin-reader", "dlqadmin-replay-check"]

@@ -31,7 +31,7 @@ def secured(settings: Settings) -> None:
 def test_clusters_are_listed_without_their_secrets(as_viewer: APIClient) -> None:
     answer = as_viewer.get("/api/v1/clusters")
     own, other = answer.json()["results"]
-    assert (own["name"], own["own"], own["environment"], own["read_only"]) == ("local", True, "LOCAL", False)
+    assert (own["name"], own["own"], own["environment"], own["is_read_only"]) == ("local", True, "LOCAL", False)
     assert own["sasl"] == {"mechanism": "PLAIN", "username": "dash"}
     assert own["tls"] == {"ca": None, "checks_host_name": True, "certificate": None}
     assert own["principal"] == "User:dash"

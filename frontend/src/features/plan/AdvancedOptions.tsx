@@ -1,6 +1,6 @@
 import { Checkbox, NumberInput, Radio, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useClusters } from "../../api/clusters";
+import { useSession } from "../../api/session";
 import type { OrderGuard, ReplayOptions } from "../../api/replayTypes";
 import { OptionRow } from "./OptionRow";
 import styles from "./Plan.module.css";
@@ -24,10 +24,9 @@ export function AdvancedOptions({
   disabled: boolean;
   set: (part: Partial<ReplayOptions>) => void;
 }) {
-  const clusters =
-    useClusters()
-      .data?.results.filter((cluster) => (source === undefined ? !cluster.own : cluster.name !== source))
-      .map((cluster) => cluster.name) ?? [];
+  const { data: session } = useSession();
+  const others = session?.clusters?.filter((one) => !one.is_read_only && one.name !== (source ?? session.cluster));
+  const clusters = others?.map((one) => one.name) ?? [];
   const [steps, setSteps] = useState((options.steps ?? []).join(", "));
   const numbers = steps
     .split(/[\s,]+/)

@@ -1,5 +1,4 @@
 import { Link } from "react-router";
-import { useOtherCluster } from "../../api/session";
 import type { Attempt, DeadLetter } from "../../api/types";
 import { count, dateMinute, dayMonth, timeOfDay } from "../../lib/format";
 import { topicAddress } from "../../lib/topicRead";
@@ -11,7 +10,6 @@ import styles from "./Record.module.css";
 /** The chain of attempts in several topics, as far as the dead letter's headers tell it. */
 export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
   const { zone } = useZone();
-  const cluster = useOtherCluster(letter.cluster);
   if (letter.attempts.length === 0) return null;
   return (
     <Panel
@@ -40,10 +38,10 @@ export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
         <tbody>
           {letter.attempts.map((attempt) => (
             <AttemptRow
+              cluster={letter.cluster}
               key={attempt.number}
               attempt={attempt}
               day={dayMonth(letter.failed_at, zone)}
-              cluster={cluster}
             />
           ))}
         </tbody>
@@ -52,7 +50,7 @@ export function AttemptsPanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-function AttemptRow({ attempt, day, cluster }: { attempt: Attempt; day: string; cluster: string }) {
+function AttemptRow({ attempt, cluster, day }: { attempt: Attempt; cluster: string; day: string }) {
   return (
     <tr>
       <td className="mono">{attempt.number}</td>

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
 import { useDecoded } from "../../api/decoded";
 import { useReplaysOf } from "../../api/fixes";
-import { useMayEdit, useMayNotRead, useOtherCluster } from "../../api/session";
+import { useMayEdit, useMayNotRead } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
 import { pageOfName } from "../../lib/connectors";
 import { isDecodable } from "../../lib/decodable";
@@ -15,6 +15,7 @@ import { topicAddress } from "../../lib/topicRead";
 import { workWords } from "../../lib/work";
 import { useNow, useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
+import { ClusterBanner } from "../clusters/ClusterMark";
 import { Button } from "../../ui/controls";
 import { MenuButton } from "../../ui/MenuButton";
 import { copyText } from "../../ui/CopyField";
@@ -74,6 +75,7 @@ export function Record() {
   }
   return (
     <div style={isPlaceholderData ? { opacity: 0.6 } : undefined}>
+      <ClusterBanner name={letter.cluster} />
       <RecordHeader letter={letter} onOpen={open} />
       <RecordDisposal letter={letter} />
       {!letter.readable && (
@@ -154,7 +156,6 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
   const now = useNow(10_000);
   const { previous, next } = letter.neighbours;
   const barred = useMayNotRead();
-  const cluster = useOtherCluster(letter.cluster);
   const name = `${letter.topic} / ${letter.partition} / ${letter.offset}`;
   const sizes = { value: letter.value.size, key: letter.key.size, context: letter.context.size };
   return (
@@ -186,7 +187,7 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
               , from{" "}
               <Link
                 className="mono"
-                to={topicAddress(letter.origin_topic, letter.origin_partition, letter.origin_offset, cluster)}
+                to={topicAddress(letter.origin_topic, letter.origin_partition, letter.origin_offset, letter.cluster)}
                 title="The record in its topic, with its neighbours"
               >
                 {letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}

@@ -1,5 +1,6 @@
 import { Popover } from "@mantine/core";
 import { useState } from "react";
+import { useHasSeveralClusters } from "../clusters/ClusterMark";
 import { LinkButton } from "../../ui/controls";
 import { COLUMNS, DEFAULT_COLUMNS } from "./columns";
 import styles from "./Records.module.css";
@@ -13,9 +14,11 @@ export function ColumnMenu({
   onChange: (columns: readonly string[]) => void;
 }) {
   const [open, setOpen] = useState(false);
+  const hasSeveral = useHasSeveralClusters();
   const toggle = (id: string) => {
     const next = COLUMNS.filter((one) => (one.id === id) !== columns.includes(one.id)).map((one) => one.id);
-    if (next.length > 0) onChange(next.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : next);
+    if (next.some((one) => hasSeveral || one !== "cluster"))
+      onChange(next.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : next);
   };
   return (
     <Popover
@@ -33,7 +36,7 @@ export function ColumnMenu({
       </Popover.Target>
       <Popover.Dropdown p={0} aria-label="Columns">
         <div className={styles.columnList}>
-          {COLUMNS.map(({ id, name }) => (
+          {COLUMNS.filter(({ id }) => hasSeveral || id !== "cluster").map(({ id, name }) => (
             <label key={id}>
               <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} />
               {name}

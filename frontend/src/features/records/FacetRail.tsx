@@ -44,8 +44,9 @@ export function FacetRail({
       )}
       {FACET_FIELDS.map(({ name: field, label }) => {
         const values = facets.facets[field] ?? [];
+        const isShown = values.length > (field === "cluster" && !filter.clauses.length ? 1 : 0);
         return (
-          values.length > 0 && (
+          isShown && (
             <Facet
               key={field}
               field={field}

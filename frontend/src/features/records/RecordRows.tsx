@@ -4,6 +4,7 @@ import { Fragment, useEffect, useRef, type CSSProperties } from "react";
 import { Link } from "react-router";
 import type { DeadLetterRow } from "../../api/types";
 import { useZone } from "../../lib/zone";
+import { useHasSeveralClusters } from "../clusters/ClusterMark";
 import { join } from "../../ui/Panel";
 import { COLUMNS, DEFAULT_COLUMNS, gridOf, type Column } from "./columns";
 import styles from "./Records.module.css";
@@ -23,9 +24,11 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   const scroll = useRef<HTMLDivElement>(null);
   const narrow = useMediaQuery("(max-width: 800px)") === true;
   const medium = useMediaQuery("(max-width: 1600px)") === true;
+  const hasSeveral = useHasSeveralClusters();
   const shown = COLUMNS.filter(
     ({ id }) =>
       (narrow ? DEFAULT_COLUMNS : columns).includes(id) &&
+      (hasSeveral || id !== "cluster") &&
       !(medium && columns === DEFAULT_COLUMNS && id === "connector"),
   );
   const grid = narrow ? undefined : gridOf(shown);

@@ -5,6 +5,7 @@ import { bytes, count, dateTime, type Zone } from "../../lib/format";
 import { stageColour } from "../../lib/stages";
 import { replayStateWords } from "../../lib/states";
 import { Swatch } from "../../ui/charts";
+import { ClusterMark } from "../clusters/ClusterMark";
 import styles from "./Records.module.css";
 
 export interface Column {
@@ -32,7 +33,7 @@ const missing = (words: string) => <span className="t3">{words}</span>;
 /** Return the common properties of a column that shows one field. */
 const fieldColumn = (field: Field) => ({ id: field, head: labelOf(field), name: labelOf(field) });
 
-/** All columns in display order. */
+/** All columns in display order. That of clusters is hidden if there is only one. */
 export const COLUMNS: readonly Column[] = [
   {
     id: "failed_at",
@@ -79,6 +80,14 @@ export const COLUMNS: readonly Column[] = [
     isDefault: false,
     cell: (row) => row.topic,
     title: (row) => `${row.topic} / ${row.partition} / ${row.offset}`,
+  },
+  {
+    ...fieldColumn("cluster"),
+    min: 96,
+    max: "140px",
+    narrow: "second",
+    isDefault: true,
+    cell: (row) => <ClusterMark name={row.cluster} />,
   },
   {
     ...fieldColumn("key"),

@@ -7,6 +7,7 @@ import { count, dateTime, plural, quoted } from "../../lib/format";
 import { replayName, selectionName, shortDigest } from "../../lib/naming";
 import { shownStatus } from "../../lib/outcome";
 import { useNow, useZone } from "../../lib/zone";
+import { ClusterMark } from "../clusters/ClusterMark";
 import { Chip, PageHead, Strip } from "../../ui/Panel";
 import { PlanPanel } from "../plan/PlanPanel";
 import { SendPanel } from "../plan/SendPanel";
@@ -68,6 +69,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
         }
       >
         {waits && <Chip tone="waiting">… Waits for approval</Chip>}
+        <ClusterMark name={replay.target_cluster || replay.source_cluster} />
         <Chip tone="accent">Dry run: nothing has been written</Chip>
         <RemovePlan replay={replay} />
       </PageHead>

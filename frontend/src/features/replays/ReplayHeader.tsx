@@ -12,6 +12,7 @@ import { sentCount } from "../../lib/outcome";
 import { replayStatus } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
+import { ClusterMark } from "../clusters/ClusterMark";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { CopyField } from "../../ui/CopyField";
 import { Chip, PageHead } from "../../ui/Panel";
@@ -31,6 +32,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
           <h1 style={{ overflowWrap: "anywhere" }}>
             {replayName(replay.id)}: {replay.title}
           </h1>
+          <ClusterMark name={replay.target_cluster || replay.source_cluster} />
           <span data-testid="status">
             <Chip tone={tone}>
               {glyph && <span aria-hidden="true">{glyph}</span>}

@@ -7,6 +7,7 @@ import { fixName, replayName } from "../../lib/naming";
 import { shownStatus } from "../../lib/outcome";
 import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
+import { ClusterMark } from "../clusters/ClusterMark";
 import { LinkButton } from "../../ui/controls";
 import { TabRow } from "../../ui/TabRow";
 import { SkeletonRows, Chip, Notice, PageHead, Panel, join } from "../../ui/Panel";
@@ -101,7 +102,8 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
                     {replayName(replay.id)}: {replay.title}
                   </Link>
                   <span className="s t3 cut" style={{ display: "block" }}>
-                    to {replay.target_topic || "their origin topic"}
+                    <ClusterMark name={replay.target_cluster || replay.source_cluster} /> to{" "}
+                    {replay.target_topic || "their origin topic"}
                     {replay.edited > 0 && `, ${count(replay.edited)} edited`}
                     {replay.selection.continues !== null && `, continues ${replayName(replay.selection.continues)}`}
                     {replay.reason && `: ${replay.reason}`}

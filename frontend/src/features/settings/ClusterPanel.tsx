@@ -1,10 +1,12 @@
 import type { ReactNode } from "react";
 import { useTestCluster, type Certificate, type Cluster } from "../../api/clusters";
-import { useSession } from "../../api/session";
-import { dateMinute, span } from "../../lib/format";
+import { useMayNotAdminister, useSession } from "../../api/session";
+import { dateMinute, span, type Zone } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
+import { ClusterName } from "../clusters/ClusterMark";
 import { Button } from "../../ui/controls";
 import { Chip, Facts, Panel, Strip } from "../../ui/Panel";
+import type { ClusterQuestion } from "./ClusterDialog";
 import styles from "./Clusters.module.css";
 import { ConnectionTestResult } from "./ConnectionTestResult";
 
@@ -16,31 +18,64 @@ const PROTOCOLS: Record<string, string> = {
 };
 const EXPIRY_WARNING_MS = 30 * 86_400_000;
 
-/** A cluster's connection settings, with a button that tests the connection. */
-export function ClusterPanel({ cluster }: { cluster: Cluster }) {
+/** A cluster's connection settings, with buttons that test and change them. */
+export function ClusterPanel({
+  cluster,
+  isMarked,
+  onAsk,
+}: {
+  cluster: Cluster;
+  /** Whether there are several clusters, so that their colours tell them apart. */
+  isMarked: boolean;
+  onAsk: (question: ClusterQuestion) => void;
+}) {
   const { data: session } = useSession();
+  const unauthorised = useMayNotAdminister();
+  const { zone } = useZone();
   const test = useTestCluster();
   const barred = session?.role === "operator" ? undefined : "Needs the role operator";
+  const ask = (act: ClusterQuestion["act"]) => () => onAsk({ cluster, act });
   return (
     <Panel
       label={cluster.name}
       title={
         <>
-          <h2>{cluster.name}</h2>
-          {cluster.environment && <Chip>{cluster.environment}</Chip>}
-          {cluster.own ? (
-            <Chip tone={cluster.read_only ? "warn" : "plain"}>
-              {cluster.read_only ? "read-only" : "writes allowed"}
-            </Chip>
+          {isMarked ? (
+            <h2>
+              <ClusterName cluster={cluster} />
+            </h2>
           ) : (
-            <Chip>replays may write here</Chip>
+            <>
+              <h2>{cluster.name}</h2>
+              {cluster.environment && <Chip>{cluster.environment}</Chip>}
+            </>
           )}
+          {!cluster.is_enabled && <Chip tone="warn">Disabled</Chip>}
+          {cluster.is_read_only && <Chip tone="warn">Read-only</Chip>}
+          {cluster.own && !cluster.is_read_only && <Chip>Writes allowed</Chip>}
+          {!cluster.is_indexed && <Chip>Not indexed, replays may write here</Chip>}
+          {cluster.is_fixed && !cluster.own && <Chip>Set by OTHER_CLUSTERS</Chip>}
         </>
       }
       aside={
-        <Button barred={barred} busy={test.isPending} onClick={() => test.mutate(cluster.name)}>
-          {test.isPending ? "Connecting…" : "Test connection"}
-        </Button>
+        <>
+          {!cluster.is_fixed && (
+            <>
+              <Button barred={unauthorised} onClick={ask("remove")}>
+                Remove…
+              </Button>
+              <Button barred={unauthorised} onClick={ask("toggle")}>
+                {cluster.is_enabled ? "Disable…" : "Enable…"}
+              </Button>
+              <Button barred={unauthorised} onClick={ask("edit")}>
+                Edit…
+              </Button>
+            </>
+          )}
+          <Button barred={barred} busy={test.isPending} onClick={() => test.mutate({ name: cluster.name })}>
+            {test.isPending ? "Connecting…" : "Test connection"}
+          </Button>
+        </>
       }
     >
       {cluster.trouble && (
@@ -49,7 +84,7 @@ export function ClusterPanel({ cluster }: { cluster: Cluster }) {
         </div>
       )}
       <div className={styles.facts}>
-        <Facts rows={connectionFacts(cluster)} />
+        <Facts rows={connectionFacts(cluster, zone)} />
       </div>
       {test.error && (
         <div className={styles.strip}>
@@ -61,13 +96,8 @@ export function ClusterPanel({ cluster }: { cluster: Cluster }) {
   );
 }
 
-function connectionFacts({
-  bootstrap_servers,
-  security_protocol,
-  sasl,
-  tls,
-  principal,
-}: Cluster): [ReactNode, ReactNode][] {
+function connectionFacts(cluster: Cluster, zone: Zone): [ReactNode, ReactNode][] {
+  const { bootstrap_servers, security_protocol, sasl, tls, principal, secret, dead_letter_topics, by, at } = cluster;
   return [
     [
       "Bootstrap servers",
@@ -91,6 +121,11 @@ function connectionFacts({
                 <>
                   {" "}
                   as <b>{sasl.username}</b>
+                </>
+              )}
+              {secret && (
+                <>
+                  , password <span className="mono">{secret}</span> of KAFKA_CLUSTER_SECRETS
                 </>
               )}
             </span>,
@@ -124,6 +159,17 @@ function connectionFacts({
         {principal}
       </span>,
     ],
+    ...(cluster.own || dead_letter_topics.length === 0
+      ? []
+      : ([
+          [
+            "Indexed topics",
+            <span key="d" className="mono">
+              {dead_letter_topics.join(", ")}
+            </span>,
+          ],
+        ] as [ReactNode, ReactNode][])),
+    ...(by && at ? ([["Changed", `by ${by}, ${dateMinute(at, zone)}`]] as [ReactNode, ReactNode][]) : []),
   ];
 }
 

@@ -2,18 +2,37 @@ import { QueryClient } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { ClusterList, ConnectionTest } from "../../api/clusters";
+import type { Cluster, ClusterList, ConnectionTest } from "../../api/clusters";
 import { inApp, settle } from "../../testing";
 import { Clusters } from "./Clusters";
 
 const SOON = new Date(Date.now() + 5 * 86_400_000).toISOString();
+const FIXED = {
+  is_fixed: true,
+  is_enabled: true,
+  is_indexed: true,
+  is_read_only: false,
+  environment: "",
+  colour: "",
+  dead_letter_topics: [],
+  ca_file: "",
+  certificate_file: "",
+  key_file: "",
+  secret: "",
+  trouble: "",
+  by: null,
+  at: null,
+};
 const LIST: ClusterList = {
+  secrets: ["eu"],
+  colours: ["grey", "red"],
   results: [
     {
+      ...FIXED,
       name: "main",
       own: true,
       environment: "PRODUCTION",
-      read_only: true,
+      is_read_only: true,
       bootstrap_servers: ["kafka:9093"],
       security_protocol: "SSL",
       sasl: null,
@@ -23,23 +42,20 @@ const LIST: ClusterList = {
         certificate: { subject: "CN=dash", issuer: "CN=us", expires: SOON },
       },
       principal: "User:CN=dash",
-      trouble: "",
     },
     {
+      ...FIXED,
       name: "dr",
       own: false,
-      environment: null,
-      read_only: null,
       bootstrap_servers: ["dr:9092"],
       security_protocol: "SASL_SSL",
       sasl: { mechanism: "SCRAM-SHA-512", username: "dash" },
       tls: { ca: null, checks_host_name: false, certificate: null },
       principal: "User:dash",
-      trouble: "",
     },
   ],
   index: {
-    cluster: "local",
+    cluster: "main",
     reachable: true,
     patterns: [".*dlq"],
     rules: [
@@ -127,24 +143,66 @@ const TRIAL: ConnectionTest = {
   ],
 };
 
+const EU: Cluster = {
+  ...FIXED,
+  is_fixed: false,
+  is_read_only: true,
+  name: "eu",
+  own: false,
+  environment: "PROD",
+  colour: "red",
+  dead_letter_topics: ["orders.dlq", ".*-dlt"],
+  bootstrap_servers: ["eu:9092"],
+  security_protocol: "SASL_SSL",
+  sasl: { mechanism: "PLAIN", username: "dash" },
+  tls: { ca: "/ca.pem", checks_host_name: true, certificate: null },
+  ca_file: "/ca.pem",
+  secret: "eu",
+  principal: "User:dash",
+  by: "ann",
+  at: "2026-11-27T10:00:00Z",
+};
+const BODY = {
+  bootstrap_servers: "eu:9092",
+  security_protocol: "SASL_SSL",
+  sasl_mechanism: "PLAIN",
+  user: "dash",
+  secret: "eu",
+  ca_file: "/ca.pem",
+  certificate_file: "",
+  key_file: "",
+  dead_letter_topics: ["orders.dlq", ".*-dlt"],
+  is_read_only: true,
+  is_enabled: true,
+  environment: "PROD",
+  colour: "red",
+};
+
 let root: Root;
 let posted: string[];
+let sent: { method: string; url: string; body: unknown }[];
 
 beforeEach(() => {
   posted = [];
+  sent = [];
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
 });
 
-async function show(role = "operator", trial: Response = Response.json(TRIAL)): Promise<void> {
+async function show(role = "operator", trial: Response = Response.json(TRIAL), administrator = false): Promise<void> {
+  const session = { role, read_only: true, administrator };
   vi.stubGlobal("fetch", (url: string, options: RequestInit) => {
-    if (options.method === "POST") posted.push(url);
-    return Promise.resolve(options.method === "POST" ? trial : Response.json(LIST));
+    const { method = "GET", body } = options;
+    if (method === "POST") posted.push(url);
+    if (method !== "GET") sent.push({ method, url, body: typeof body === "string" ? JSON.parse(body) : undefined });
+    if (method === "POST") return Promise.resolve(trial);
+    const list = { ...LIST, results: [...LIST.results, EU] };
+    return Promise.resolve(Response.json(url.endsWith("/session") ? session : list));
   });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  client.setQueryData(["session"], { role, read_only: true });
+  client.setQueryData(["session"], session);
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() => root.render(inApp(client, <Clusters />)));
   await settle();
@@ -166,7 +224,7 @@ it("each cluster says how clients connect, and what of it deserves a look", asyn
   expect(text()).toContain("host names are not checked");
   expect(text()).toContain("/etc/ca.pem");
   expect(text()).toContain(", in 5 d");
-  expect(text()).toContain("read-only");
+  expect(text()).toContain("Read-only");
   expect(document.title).toBe("Clusters · dlqadmin");
 });
 
@@ -226,4 +284,76 @@ it("who may not test sees why", async () => {
   await test("main");
   expect(posted).toEqual([]);
   expect(document.querySelector("[aria-description='Needs the role operator']")).not.toBeNull();
+});
+
+const button = (name: string, within: ParentNode = document) =>
+  [...within.querySelectorAll<HTMLElement>("button")].find((one) => one.textContent === name)!;
+
+async function press(name: string, within?: ParentNode): Promise<void> {
+  await act(() => button(name, within).click());
+  await settle();
+}
+
+async function fill(label: string, value: string): Promise<void> {
+  const name = [...document.querySelectorAll("label")].find((one) => one.textContent === label)!;
+  const input = document.getElementById(name.htmlFor) as HTMLInputElement;
+  const kind = input.tagName === "SELECT" ? HTMLSelectElement : HTMLInputElement;
+  await act(() => {
+    Object.getOwnPropertyDescriptor(kind.prototype, "value")!.set!.call(input, value);
+    input.dispatchEvent(new Event(input.tagName === "SELECT" ? "change" : "input", { bubbles: true }));
+  });
+}
+
+const panel = (name: string) => document.querySelector(`section[aria-label=${name}]`)!;
+const dialog = () => document.querySelector("[role=dialog]")!;
+
+it("each cluster is marked, and says what sets it", async () => {
+  await show();
+  expect(panel("eu").textContent).toContain("Cluster euPROD");
+  expect(panel("eu").textContent).toContain("password eu of KAFKA_CLUSTER_SECRETS");
+  expect(panel("eu").textContent).toContain("orders.dlq, .*-dlt");
+  expect(panel("dr").textContent).toContain("Set by OTHER_CLUSTERS");
+  expect(button("Edit…", panel("dr"))).toBeUndefined();
+  expect(button("Edit…", panel("eu")).getAttribute("aria-description")).toBe("Needs an administrator");
+});
+
+it("settings are tested before they are saved, and what the protocol hides is left out", async () => {
+  await show("operator", Response.json(TRIAL), true);
+  await press("Edit…", panel("eu"));
+  await press("Test connection", dialog());
+  expect(sent).toEqual([{ method: "POST", url: "/api/v1/clusters/eu/test", body: BODY }]);
+  expect(dialog().textContent).toContain("1 broker reached over TLS");
+  await fill("Protocol", "PLAINTEXT");
+  expect(dialog().textContent).not.toContain("1 broker reached over TLS"); // of other settings
+  await press("Save", dialog());
+  const plain = { ...BODY, security_protocol: "PLAINTEXT", sasl_mechanism: "", user: "", secret: "", ca_file: "" };
+  expect(sent[1]).toEqual({ method: "PUT", url: "/api/v1/clusters/eu", body: plain });
+  expect(document.querySelector("[role=dialog]")).toBeNull();
+});
+
+it("a cluster is added with a name and servers", async () => {
+  await show("operator", Response.json(TRIAL), true);
+  await press("Add cluster…");
+  expect(button("Add cluster", dialog()).getAttribute("aria-description")).toBe("Enter a name and the servers first");
+  await fill("Name", "us");
+  await fill("Bootstrap servers, with commas between them", "us:9092");
+  await press("Add cluster", dialog());
+  expect(sent[0]).toMatchObject({
+    method: "PUT",
+    url: "/api/v1/clusters/us",
+    body: { bootstrap_servers: "us:9092", dead_letter_topics: [], is_enabled: true },
+  });
+});
+
+it("a cluster is disabled with its settings, and removed with the promise that its dead letters stay", async () => {
+  await show("operator", Response.json(TRIAL), true);
+  await press("Disable…", panel("eu"));
+  await press("Disable", dialog());
+  await press("Remove…", panel("eu"));
+  expect(dialog().textContent).toContain("Its indexed dead letters stay");
+  await press("Remove", dialog());
+  expect(sent).toEqual([
+    { method: "PUT", url: "/api/v1/clusters/eu", body: { ...BODY, is_enabled: false } },
+    { method: "DELETE", url: "/api/v1/clusters/eu", body: undefined },
+  ]);
 });

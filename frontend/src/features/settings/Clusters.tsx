@@ -1,9 +1,13 @@
+import { useState } from "react";
 import { useClusters } from "../../api/clusters";
+import { useMayNotAdminister } from "../../api/session";
 import { plural } from "../../lib/format";
+import { Button } from "../../ui/controls";
 import { LoadError } from "../../ui/LoadError";
 import { RefreshError } from "../../ui/RefreshError";
 import { SkeletonRows, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
+import { ClusterDialog, type ClusterQuestion } from "./ClusterDialog";
 import { ClusterPanel } from "./ClusterPanel";
 import styles from "./Clusters.module.css";
 import { IndexPanel } from "./IndexPanel";
@@ -12,6 +16,8 @@ import { SettingsTabs } from "./SettingsTabs";
 /** The settings page: Kafka clusters, their connections, and the progress of the index. */
 export function Clusters() {
   const { data, error, dataUpdatedAt, isError, refetch } = useClusters();
+  const barred = useMayNotAdminister();
+  const [question, setQuestion] = useState<ClusterQuestion | null>(null);
   const others = (data?.results.length ?? 1) - 1;
   useTitle("Clusters");
   return (
@@ -20,10 +26,14 @@ export function Clusters() {
         title="Clusters"
         note={
           data
-            ? `How the dashboard connects to Kafka${others > 0 ? `, and to ${plural(others, "other cluster")} that replays may write to` : ""}: set by its environment, shown without secrets.`
+            ? `How the dashboard connects to Kafka${others > 0 ? ` and to ${plural(others, "other cluster")}` : ""}, without secrets.`
             : " "
         }
-      />
+      >
+        <Button barred={barred} onClick={() => setQuestion({ cluster: null, act: "edit" })}>
+          Add cluster…
+        </Button>
+      </PageHead>
       <SettingsTabs />
       {isError && data && <RefreshError error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
       {!data && (
@@ -39,15 +49,24 @@ export function Clusters() {
         {data?.results
           .filter((one) => one.own)
           .map((one) => (
-            <ClusterPanel key={one.name} cluster={one} />
+            <ClusterPanel key={one.name} cluster={one} isMarked={others > 0} onAsk={setQuestion} />
           ))}
         {data && <IndexPanel index={data.index} />}
         {data?.results
           .filter((one) => !one.own)
           .map((one) => (
-            <ClusterPanel key={one.name} cluster={one} />
+            // The result of a connection test is of the settings that were tested.
+            <ClusterPanel key={`${one.name} ${one.at}`} cluster={one} isMarked onAsk={setQuestion} />
           ))}
       </div>
+      {question && data && (
+        <ClusterDialog
+          question={question}
+          secrets={data.secrets}
+          colours={data.colours}
+          onClose={() => setQuestion(null)}
+        />
+      )}
     </>
   );
 }

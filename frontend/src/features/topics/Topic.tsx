@@ -6,7 +6,7 @@ import { connectorLabel, connectorPage } from "../../lib/connectors";
 import { recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
 import { ALL_TIME } from "../../lib/ranges";
-import { clusterOf, topicReadQuery } from "../../lib/topicRead";
+import { topicReadQuery } from "../../lib/topicRead";
 import { Button } from "../../ui/controls";
 import { LoadError } from "../../ui/LoadError";
 import { Chip, Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
@@ -20,7 +20,7 @@ import styles from "./Topics.module.css";
 export function Topic() {
   const { name = "" } = useParams();
   const [params] = useSearchParams();
-  const cluster = clusterOf(params);
+  const cluster = params.get("cluster") ?? "";
   const { data: topic, error, refetch } = useTopic(name, cluster);
   useTitle(name);
   return (
@@ -30,17 +30,14 @@ export function Topic() {
           <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
             <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
             {topic?.is_dead_letter_topic && <Chip>dead letters</Chip>}
-            {cluster && <Chip>cluster {cluster}</Chip>}
           </div>
         }
         note={topic ? <TopicNote topic={topic} /> : " "}
       >
-        <Button
-          to={`${recordsWith(topic?.is_dead_letter_topic ? "topic" : "origin_topic", name, ALL_TIME)}${cluster && `&cluster=${encodeURIComponent(cluster)}`}`}
-        >
+        <Button to={recordsWith(topic?.is_dead_letter_topic ? "topic" : "origin_topic", name, ALL_TIME)}>
           Its dead letters
         </Button>
-        <Button to={cluster ? `/topics?cluster=${encodeURIComponent(cluster)}` : "/topics"}>All topics</Button>
+        <Button to={cluster ? `/topics?${new URLSearchParams({ cluster })}` : "/topics"}>All topics</Button>
       </PageHead>
       {!topic && (
         <Panel>

@@ -4,7 +4,6 @@ import { useTopicRates } from "../../api/topics";
 import type { TopicDetail } from "../../api/types";
 import { bucket, count, plural } from "../../lib/format";
 import { narrowTo, readSpan, spanWords, widen, type Span } from "../../lib/span";
-import { clusterOf } from "../../lib/topicRead";
 import { OTHERS, stageColours } from "../../lib/stages";
 import { ChartPanel } from "../../ui/ChartPanel";
 import { TimeRangeControl } from "../../ui/TimeRangeControl";
@@ -21,21 +20,21 @@ export function TopicCharts({ topic }: { topic: TopicDetail }) {
         <TimeRangeControl span={span} onWiden={(range) => setParams((before) => widen(before, range))} />
       </div>
       <div className={styles.charts}>
-        <WrittenOffsets name={topic.name} cluster={clusterOf(params)} span={span} onNarrow={narrow} />
-        <DeadLetters topic={topic} cluster={clusterOf(params)} span={span} onNarrow={narrow} />
+        <WrittenOffsets name={topic.name} span={span} onNarrow={narrow} />
+        <DeadLetters topic={topic} span={span} onNarrow={narrow} />
       </div>
     </div>
   );
 }
 
 interface ChartProps {
-  cluster: string;
   span: Span;
   onNarrow: (from: number, to: number) => void;
 }
 
-function WrittenOffsets({ name, cluster, span, onNarrow }: { name: string } & ChartProps) {
-  const { data, error } = useTopicRates(name, cluster, span.from, span.to);
+function WrittenOffsets({ name, span, onNarrow }: { name: string } & ChartProps) {
+  const [params] = useSearchParams();
+  const { data, error } = useTopicRates(name, params.get("cluster") ?? "", span.from, span.to);
   const series = data && [
     { key: "written", label: "written", colour: "var(--put-1)", total: data.total, points: data.points },
   ];
@@ -53,10 +52,9 @@ function WrittenOffsets({ name, cluster, span, onNarrow }: { name: string } & Ch
   );
 }
 
-function DeadLetters({ topic, cluster, span, onNarrow }: { topic: TopicDetail } & ChartProps) {
+function DeadLetters({ topic, span, onNarrow }: { topic: TopicDetail } & ChartProps) {
   const field = topic.is_dead_letter_topic ? "topic" : "origin_topic";
   const query = new URLSearchParams({ [field]: topic.name, from: span.from, to: span.to });
-  if (cluster) query.set("cluster", cluster);
   const { data, error } = useHistogram(query.toString());
   const keyed = data?.series.map((one) => ({ ...one, stage: one.key })) ?? [];
   const colours = stageColours(keyed);

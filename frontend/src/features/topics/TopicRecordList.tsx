@@ -19,7 +19,8 @@ const SHOWN_HEX = 24;
 export function TopicRecordList({ topic }: { topic: TopicDetail }) {
   const [params, setParams] = useSearchParams();
   const query = topicReadQuery(params);
-  const { data, error, isFetching, isPlaceholderData, refetch } = useTopicRecords(topic.name, query, true);
+  const cluster = params.get("cluster") ?? "";
+  const { data, error, isFetching, isPlaceholderData, refetch } = useTopicRecords(topic.name, cluster, query);
   const rows = data?.results ?? [];
   // A read by offset opens the record at that offset.
   const asked = params.get("offset") && params.get("partition") && `${params.get("partition")}/${params.get("offset")}`;
@@ -90,7 +91,7 @@ export function TopicRecordList({ topic }: { topic: TopicDetail }) {
           <SkeletonRows rows={1} height={PLACEHOLDER_HEIGHT} />
         </Panel>
       )}
-      {open && <TopicRecordPanel key={nameOf(open)} topic={topic.name} row={open} onClose={close} />}
+      {open && <TopicRecordPanel key={nameOf(open)} topic={topic.name} cluster={cluster} row={open} onClose={close} />}
     </div>
   );
 }

@@ -1,9 +1,8 @@
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { topicBytesUrl, useTopicRecord } from "../../api/topics";
 import type { TopicRecord, TopicRecordDetail } from "../../api/types";
 import { bytes, count, dateTime } from "../../lib/format";
-import { clusterOf } from "../../lib/topicRead";
 import { useZone } from "../../lib/zone";
 import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
@@ -19,9 +18,18 @@ import styles from "./Topics.module.css";
 export const PLACEHOLDER_HEIGHT = 800; // of most records, so that nothing moves when one appears
 
 /** One record of a topic whole: value, key, headers and bytes. */
-export function TopicRecordPanel({ topic, row, onClose }: { topic: string; row: TopicRecord; onClose: () => void }) {
+export function TopicRecordPanel({
+  topic,
+  cluster,
+  row,
+  onClose,
+}: {
+  topic: string;
+  cluster: string;
+  row: TopicRecord;
+  onClose: () => void;
+}) {
   const { zone } = useZone();
-  const cluster = clusterOf(useSearchParams()[0]);
   const { data, error, refetch } = useTopicRecord(topic, cluster, row.partition, row.offset);
   return (
     <Panel

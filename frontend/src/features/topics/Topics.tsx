@@ -2,11 +2,11 @@ import { NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useEffect, useState } from "react";
 import { Link, useSearchParams } from "react-router";
-import { useClusters } from "../../api/clusters";
+import { useSession } from "../../api/session";
 import { useTopics } from "../../api/topics";
 import type { TopicList } from "../../api/types";
 import { count, plural } from "../../lib/format";
-import { clusterOf, topicAddress } from "../../lib/topicRead";
+import { topicAddress } from "../../lib/topicRead";
 import controls from "../../ui/controls.module.css";
 import { LoadError } from "../../ui/LoadError";
 import { Chip, join, Notice, PageHead, Panel, SkeletonRows } from "../../ui/Panel";
@@ -21,11 +21,13 @@ export function Topics() {
   const [params, setParams] = useSearchParams();
   const [text, setText] = useState(params.get("text") ?? "");
   const [settled] = useDebouncedValue(text.trim(), TYPING_MS);
-  const cluster = clusterOf(params);
+  const cluster = params.get("cluster") ?? "";
+  const { data: session } = useSession();
   const { data, error, refetch } = useTopics(settled, cluster);
-  const clusters = useClusters().data?.results ?? [];
-  const address = (text: string, on: string) => ({ ...(text && { text }), ...(on && { cluster: on }) });
-  useEffect(() => setParams(address(settled, cluster), { replace: true }), [settled, cluster, setParams]);
+  useEffect(
+    () => setParams({ ...(settled && { text: settled }), ...(cluster && { cluster }) }, { replace: true }),
+    [settled, cluster, setParams],
+  );
   useTitle("Topics");
   return (
     <>
@@ -48,13 +50,16 @@ export function Topics() {
             className={styles.name}
             classNames={{ input: controls.input! }}
           />
-          {clusters.length > 1 && (
+          {(session?.clusters ?? []).length > 1 && (
             <NativeSelect
               size="xs"
               aria-label="Cluster"
-              value={cluster}
-              data={clusters.map((one) => ({ value: one.own ? "" : one.name, label: one.name }))}
-              onChange={(event) => setParams(address(settled, event.currentTarget.value))}
+              value={cluster || session?.cluster}
+              data={session?.clusters.map((one) => one.name) ?? []}
+              onChange={(event) => {
+                const name = event.currentTarget.value;
+                setParams(name === session?.cluster ? {} : { cluster: name }, { replace: true });
+              }}
               classNames={{ input: controls.input! }}
             />
           )}
