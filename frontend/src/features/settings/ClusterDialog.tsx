@@ -214,7 +214,11 @@ function SettingsDialog({
           </span>
         )}
       </div>
-      {test.data && <ConnectionTestResult result={test.data} isStale={test.isPending} />}
+      {test.data && (
+        <div className={styles.trialResult}>
+          <ConnectionTestResult result={test.data} isStale={test.isPending} />
+        </div>
+      )}
     </ConfirmDialog>
   );
 }

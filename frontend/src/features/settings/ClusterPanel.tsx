@@ -53,7 +53,9 @@ export function ClusterPanel({
           {!cluster.is_enabled && <Chip tone="warn">Disabled</Chip>}
           {cluster.is_read_only && <Chip tone="warn">Read-only</Chip>}
           {cluster.own && !cluster.is_read_only && <Chip>Writes allowed</Chip>}
-          {!cluster.is_indexed && <Chip>Not indexed, replays may write here</Chip>}
+          {!cluster.is_indexed && (
+            <Chip>{cluster.is_read_only ? "Not indexed" : "Not indexed, replays may write here"}</Chip>
+          )}
           {cluster.is_fixed && !cluster.own && <Chip>Set by OTHER_CLUSTERS</Chip>}
         </>
       }
