@@ -19,7 +19,7 @@ NAME = "cluster"
 CLUSTER = OpenApiParameter(NAME, OpenApiTypes.STR, description="the Kafka cluster; default: the own one")
 
 
-class ClusterView(APIView):
+class OneClusterView(APIView):
     """A view about one Kafka cluster: all its queries go to the one that the parameter `cluster` names."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

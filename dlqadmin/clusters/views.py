@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import OPERATE, IsAdministrator, is_administrator, requires
 from dlqadmin.broker import cluster_settings
-from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
+from dlqadmin.broker.cluster_parameter import CLUSTER, OneClusterView
 from dlqadmin.clusters import configured_clusters, connection_tests, descriptions, topic_rules
 from dlqadmin.clusters.configured_clusters import wanted_settings
 from dlqadmin.clusters.documents import ClusterList, ConnectionTestAnswer, IndexProgress
@@ -20,7 +20,7 @@ from dlqadmin.clusters.requests import ClusterBody, TopicRuleBody
 from dlqadmin.rest.requests import checked
 
 
-class ClustersView(ClusterView):
+class ClustersView(OneClusterView):
     """The Kafka clusters."""
 
     @extend_schema(operation_id="clusters_list", parameters=[CLUSTER], responses=ClusterList)
@@ -80,7 +80,7 @@ class ClusterTestView(APIView):
         return Response(connection_tests.test(saved))
 
 
-class TopicRuleView(ClusterView):
+class TopicRuleView(OneClusterView):
     """The decision to index a topic, or to exclude it."""
 
     permission_classes = (IsAdministrator,)  # on a read-only cluster too: the index only reads

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsAdministrator, IsPayloadReader, IsViewerOrAdministrator
 from dlqadmin.broker import clusters, topics
-from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
+from dlqadmin.broker.cluster_parameter import CLUSTER, OneClusterView
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import Reread
 from dlqadmin.deadletters.payloads import reader_of
@@ -61,7 +61,7 @@ class DialectsView(APIView):
         return Response(_dialects())
 
 
-class MappingTryView(ClusterView):
+class MappingTryView(OneClusterView):
     """A mapping on trial."""
 
     permission_classes = (IsPayloadReader,)  # on a read-only cluster too: a try writes nothing
@@ -168,7 +168,7 @@ class YamlView(APIView):
         return Response(ReadYaml(mapping=mapping_document(mapping), problems=problems_of(mapping, dialects.NAMES)))
 
 
-class RereadsView(ClusterView):
+class RereadsView(OneClusterView):
     """Topics that are read again."""
 
     permission_classes = (IsAdministrator,)  # on a read-only cluster too: the index only reads

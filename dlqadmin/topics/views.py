@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, IsPayloadReader
 from dlqadmin.broker import topics
-from dlqadmin.broker.cluster_parameter import CLUSTER, ClusterView
+from dlqadmin.broker.cluster_parameter import CLUSTER, OneClusterView
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.payloads import Part, RecordReader, reader_of
@@ -37,7 +37,7 @@ PARTS: Mapping[str, Part] = {"key": "key", "value": "value"}
 POSITIONS = ("offset", "at", "after", "before")
 
 
-class TopicsView(ClusterView):
+class TopicsView(OneClusterView):
     """The topics of the cluster."""
 
     @extend_schema(
@@ -53,7 +53,7 @@ class TopicsView(ClusterView):
             raise _unavailable(error) from error
 
 
-class TopicView(ClusterView):
+class TopicView(OneClusterView):
     """One topic."""
 
     @extend_schema(operation_id="topics_retrieve", parameters=[CLUSTER], responses=TopicDetail)
@@ -65,7 +65,7 @@ class TopicView(ClusterView):
             raise _unavailable(error) from error
 
 
-class TopicRatesView(ClusterView):
+class TopicRatesView(OneClusterView):
     """The offsets written to one topic over time."""
 
     @extend_schema(
@@ -86,7 +86,7 @@ class TopicRatesView(ClusterView):
             raise _unavailable(error) from error
 
 
-class TopicRecordsView(ClusterView):
+class TopicRecordsView(OneClusterView):
     """The records of one topic."""
 
     @extend_schema(
@@ -128,7 +128,7 @@ class TopicRecordsView(ClusterView):
         return Response(page_document(page, reader))
 
 
-class TopicRecordView(ClusterView):
+class TopicRecordView(OneClusterView):
     """One record of a topic."""
 
     @extend_schema(operation_id="topics_record", parameters=[CLUSTER], responses=TopicRecordDetail)
@@ -140,7 +140,7 @@ class TopicRecordView(ClusterView):
         return Response(record_document(found, reader))
 
 
-class TopicRecordBytesView(ClusterView):
+class TopicRecordBytesView(OneClusterView):
     """The bytes of one record of a topic."""
 
     content_negotiation_class = AnyFormat

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dlqadmin.broker import clusters
-from dlqadmin.broker.cluster_parameter import CLUSTER, NAME, ClusterView
+from dlqadmin.broker.cluster_parameter import CLUSTER, NAME, OneClusterView
 from dlqadmin.deadletters.index.column_values import MAX_INT, MAX_LONG
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.rest.documents import Document
@@ -23,7 +23,7 @@ class DeadLetterMatch(Document):
     by: Literal["dead_letter", "origin"]
 
 
-class DeadLetterAt(ClusterView):
+class DeadLetterAt(OneClusterView):
     """The dead letter with given coordinates."""
 
     @extend_schema(operation_id="dead_letters_at", parameters=[CLUSTER], responses=DeadLetterMatch)
