@@ -19,6 +19,7 @@ from demo.postgres import LocalPostgres
 from dlqadmin.host.redis_server import LocalRedis
 from tests.broker.outages.busy_product import BusyProduct
 from tests.spark.engine_process import descendants
+from tests.support.moved_clock import COMPILER, MovableClock
 
 # They stop services for real time-outs, in series. Shorter cases are in test_replay_kills.py and test_indexing.py.
 pytestmark = pytest.mark.soak
@@ -58,6 +59,19 @@ def test_postgresql_that_crashes_and_hangs(busy: BusyProduct, own_postgres: Loca
         busy.until_said(NO_DATABASE)
         time.sleep(max(0, HANG_S - (time.monotonic() - began)))
     busy.until_healthy()
+    busy.settle()
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+def test_clock_that_jumps(clock: MovableClock, busy: BusyProduct) -> None:
+    for jump_s in (HOUR_S, -HOUR_S):
+        clock.move(jump_s)
+        busy.until_sent(busy.sent() + 200)
+        busy.kill("replayer")  # it leaves a heartbeat of that time
+        clock.move(0)
+        busy.start_replayer()
+        busy.until_sent(busy.sent() + 200)
+        busy.until_healthy()
     busy.settle()
 
 
