@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from demo.broker import LocalBroker
+from demo.postgres import FORGETFUL, LocalPostgres
+from dlqadmin.host.redis_server import LocalRedis
 from engine.connectors.file.sink import FileSink
 from engine.errors import RetriableError
 from engine.record.record import Record, TopicPartition
@@ -19,6 +22,8 @@ from engine.standalone import file_topic
 from engine.standalone.file_topic import FileTopicReader, FileTopicWriter
 from engine.worker_messages import LeaseEnd
 from tests.broker.connector import Connector
+from tests.broker.outages.busy_product import BusyProduct
+from tests.broker.outages.test_services import end
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small disk")
 
@@ -120,3 +125,25 @@ def test_a_connectors_records_wait_for_room_and_none_is_blamed(disk: SmallDisk, 
     assert report.end is LeaseEnd.CAUGHT_UP, report.trace
     assert file.read_text().splitlines() == [f'{{"n":{n}}}' for n in range(2000)]
     assert connector.dlq not in connector.admin.topics() or connector.letters() == []
+
+
+@pytest.mark.soak  # it fills the disk of a whole product's database
+def test_a_database_whose_disk_is_full(
+    large_disk: SmallDisk, own_broker: LocalBroker, own_redis: LocalRedis, tmp_path: Path
+) -> None:
+    options = {**FORGETFUL, "max_wal_size": "64MB", "min_wal_size": "32MB"}
+    postgres = LocalPostgres(large_disk.folder / "postgres", options).start()
+    home = tmp_path / "home"
+    home.mkdir()
+    busy = BusyProduct(home, own_broker.bootstrap_servers, own_redis.url, postgres.url, replayed=4000)
+    try:
+        busy.start_all()
+        large_disk.fill()
+        busy.until_said("The disk of the database is full.")
+        time.sleep(15)
+        large_disk.relieve()
+        busy.until_healthy()
+        busy.settle()
+    finally:
+        busy.stop()
+        end(postgres)

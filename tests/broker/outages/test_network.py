@@ -101,3 +101,23 @@ def test_a_query_ends_when_the_machine_of_the_database_is_gone(network: Impaired
         assert asking.stdout.readline() == "given up\n"
         assert time.monotonic() - began < GIVEN_UP_S
     gate.close()
+
+
+def test_delay_and_loss(remote: Remote) -> None:
+    remote.network.delay_s, remote.network.loss = 0.1, 0.02  # a round trip of 200 ms
+    before = remote.network.dropped
+    remote.busy.until_sent(remote.busy.sent() + 300)
+    remote.busy.settle()
+    assert remote.network.dropped > before + 20
+
+
+def test_each_service_is_cut_off_in_turn(remote: Remote) -> None:
+    """The looks at a foreign group have a gap then, so some outcomes are unknown. None is wrong."""
+    remote.busy.may_be_unknown = True
+    for service, sentence in SENTENCES.items():
+        began = time.monotonic()
+        with remote.network.without(remote.ports[service]):
+            remote.busy.until_said(sentence)
+            time.sleep(max(0, CUT_S - (time.monotonic() - began)))
+        remote.busy.until_healthy()
+    remote.busy.settle()
