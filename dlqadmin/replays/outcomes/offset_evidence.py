@@ -70,7 +70,7 @@ def _past(facts: ItemFacts, offset: int, group: ReaderState, seen: Observed) -> 
             return _unknown(
                 Reason.OFFSET_MOVED_BY_HAND,
                 f"{group.name} committed past the record, but no member was seen that could have read it: "
-                "its offset was moved",
+                "its offset was moved, or the dashboard could not look meanwhile",
             )
         if facts.begin > offset or not facts.readable:
             return _unknown(

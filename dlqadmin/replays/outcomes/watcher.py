@@ -62,6 +62,8 @@ def watch(
     now, cluster = clock(), cluster or Live()
     position, _ = WatchPosition.objects.get_or_create(cluster=clusters.key(clusters.current()))
     slow = _slow(position, now)
+    if slow:
+        _restart_waits(now)
     changed = _turn(position, cluster, now)
     there = waiting_partitions.waiting(now, unknown=slow)
     known = look_at_readers()
@@ -192,8 +194,13 @@ def _turn(position: WatchPosition, cluster: ClusterQueries, now: datetime) -> in
 
 def _slow(position: WatchPosition, now: datetime) -> bool:
     """Return whether rarely changing facts are due, and claim this turn."""
-    due = position.slow_at is None or now - position.slow_at >= SLOWLY
+    due = position.slow_at is None or abs(now - position.slow_at) >= SLOWLY  # it may be of a clock that was put back
     return due and WatchPosition.objects.filter(pk=position.pk, slow_at=position.slow_at).update(slow_at=now) == 1
+
+
+def _restart_waits(now: datetime) -> None:
+    """Restart the waits that began in the future of a clock that was put back. They would last until that time."""
+    ReplayItem.objects.filter(state=ItemState.SENT, state_at__gt=now + SLOWLY).update(state_at=now)
 
 
 def _unsettled(rows: QuerySet[ReplayItem], spot: Spot, seen: Seen) -> QuerySet[ReplayItem]:

@@ -11,8 +11,8 @@ from demo.broker import LocalBroker
 from demo.postgres import LocalPostgres
 from dlqadmin.host.redis_server import LocalRedis
 from tests.broker.outages.busy_product import BusyProduct
-from tests.broker.outages.clock import MovableClock
 from tests.support.broker import lasting_broker
+from tests.support.moved_clock import MovableClock
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def busy(
     home.mkdir()
     prefix = request.getfixturevalue("clock").prefix if "clock" in request.fixturenames else ()
     servers, redis, database = own_broker.bootstrap_servers, own_redis.url, own_postgres.url
-    made = BusyProduct(home, servers, redis, database, replayed=2000, prefix=prefix)
+    made = BusyProduct(home, servers, redis, database, replayed=2500, prefix=prefix)
     try:
         made.start_all()
         yield made

@@ -135,7 +135,7 @@ def test_a_database_whose_disk_is_full(
     postgres = LocalPostgres(large_disk.folder / "postgres", options).start()
     home = tmp_path / "home"
     home.mkdir()
-    busy = BusyProduct(home, own_broker.bootstrap_servers, own_redis.url, postgres.url, replayed=2000)
+    busy = BusyProduct(home, own_broker.bootstrap_servers, own_redis.url, postgres.url, replayed=4000)
     try:
         busy.start_all()
         large_disk.fill()

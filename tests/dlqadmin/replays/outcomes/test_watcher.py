@@ -8,7 +8,7 @@ import pytest
 from dlqadmin.deadletters.index.column_values import key_hash
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.replays.models import ItemPayload, Replay, ReplayEvent, ReplayItem
+from dlqadmin.replays.models import ItemPayload, Replay, ReplayEvent, ReplayItem, WatchPosition
 from dlqadmin.replays.outcomes import watcher
 from dlqadmin.replays.outcomes.watcher import SLOWLY
 from tests.dlqadmin.fakes import FakeEngine
@@ -36,6 +36,16 @@ def test_a_wait_that_only_grows_shorter_is_no_new_state(build: Build) -> None:
     assert world.watch(after=MINUTE) == 1
     assert world.item().state_at == before
     assert world.watch() == 0
+
+
+def test_a_wait_that_began_in_the_future_of_a_clock_that_was_put_back_begins_anew(build: Build) -> None:
+    world = build()
+    world.watch()
+    before, wrong = world.item().state_at, timedelta(hours=1)
+    ReplayItem.objects.update(state_at=before + wrong)
+    WatchPosition.objects.update(slow_at=before + wrong)
+    world.watch(after=MINUTE)
+    assert world.item().state_at == before + MINUTE
 
 
 def test_a_delivered_record_passed_with_proof(build: Build) -> None:
