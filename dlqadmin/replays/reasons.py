@@ -56,7 +56,7 @@ _REMEDIES: dict[str, str] = {
     Reason.GROUP_UNKNOWN: "Allow dlqadmin to describe the group: DESCRIBE on Group in Kafka's ACLs.",
     Reason.GROUP_EMPTY: "Start the reader. The outcome follows once it has read the record.",
     Reason.NO_COMMITTED_OFFSET: "Wait until the group commits its first offset in the partition.",
-    Reason.OFFSET_MOVED_BY_HAND: "Replay the record again, and do not reset offsets meanwhile.",
+    Reason.OFFSET_MOVED_BY_HAND: "See whether the group has processed the record. If not, replay it again.",
     Reason.EXTERNAL_OFFSETS: "Ask the reader's own records. Its offsets are not in Kafka.",
     Reason.SHARE_GROUP: "Compare the record's offset with the group's start offset, which `kafka-share-groups.sh "
     "--describe --offsets` shows. The group is done with all earlier records.",

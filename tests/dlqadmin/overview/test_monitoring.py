@@ -103,7 +103,7 @@ def test_prometheus_reads_replays_and_processes(as_viewer: APIClient) -> None:
     assert 'dlqadmin_workers_alive{queue="replays"} 0.0' in text
     assert "dlqadmin_scheduler_alive 1.0" in text
     assert 'dlqadmin_replays{status="paused"} 0.0' in text
-    silent = re.search(r"^dlqadmin_indexer_seconds_silent (\d+)", text, re.MULTILINE)
+    silent = re.search(r'^dlqadmin_indexer_seconds_silent{cluster="local"} (\d+)', text, re.MULTILINE)
     assert silent is not None
     assert 90 <= int(silent[1]) < 150
 

@@ -238,8 +238,9 @@ def test_prometheus_reads_lag_errors_and_balance(as_viewer: APIClient, anonymous
     position(now, 0, at=10, end=25)
     task(positions={"t-0": 1}, ends={"t-0": 4}).save()
     text = as_viewer.get("/metrics").content.decode()
-    assert 'dlqadmin_dead_letters_total{connector="",exception="x.IntegrityError",stage="TASK_PUT"' in text
-    assert 'dlqadmin_index_lag_records{topic="usgs.earthquakes.dlq"} 15.0' in text
+    labels = 'cluster="local",connector="",exception="x.IntegrityError",stage="TASK_PUT"'
+    assert f"dlqadmin_dead_letters_total{{{labels}" in text
+    assert 'dlqadmin_index_lag_records{cluster="local",topic="usgs.earthquakes.dlq"} 15.0' in text
     assert 'dlqadmin_task_lag_records{connector="c",task="0"} 3.0' in text
     assert anonymous.get("/metrics").status_code == 401
 

@@ -206,7 +206,7 @@ def test_prometheus_names_only_what_the_token_reaches(client: APIClient, as_view
     assert THEIRS not in mine
     for line in (
         'dlqadmin_records_total{connector="stations-to-sql",outcome="consumed"} 10.0',
-        'dlqadmin_index_lag_records{topic="stations.dlq"} 0.0',
+        'dlqadmin_index_lag_records{cluster="local",topic="stations.dlq"} 0.0',
         'dlqadmin_task_lag_records{connector="stations-to-sql",task="0"} 5.0',
         'dlqadmin_connector_state{connect_cluster="engine",connector="stations-to-sql",state="failed"} 1.0',
     ):
