@@ -9,5 +9,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dlqadmin.settings")
 django_application = get_wsgi_application()
 
 from dlqadmin.accounts.body_limits import LimitedWsgi  # noqa: E402, its imports need Django's settings
+from dlqadmin.logs.context import set_process  # noqa: E402
 
+set_process("web")
 application = LimitedWsgi(django_application)

@@ -11,6 +11,7 @@ from django.conf import settings
 from dlqadmin.broker import cluster_settings
 from dlqadmin.broker.cluster_settings import SERVERS, ClusterSettings, problem_message
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.logs import context
 from engine.errors import ConfigError
 from engine.kafka.client_options import admin_settings
 
@@ -36,7 +37,8 @@ def on(name: str) -> Iterator[None]:
     """
     before = _current.set(key(name))
     try:
-        yield
+        with context.bound(cluster=name or settings.CLUSTER):
+            yield
     finally:
         _current.reset(before)
 

@@ -1,8 +1,9 @@
-"""The request that this thread or task is answering, and the client's address."""
+"""The request that this thread or task is answering, the client's address, and the ids of its log lines."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
@@ -12,6 +13,17 @@ from django.conf import settings
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
+from django.utils.functional import SimpleLazyObject
+
+from dlqadmin.logs import context
+from dlqadmin.logs.context import Id
+
+REQUEST_ID_HEADER = "X-Request-ID"
+# Routes whose log lines carry a further id: its name, the route's parameter, and the id as text.
+_ROUTE_IDS = {
+    "api/v1/connectors/<str:name>": ("connector", "name", "{}"),
+    "api/v1/replays/<int:pk>": ("replay", "pk", "R-{}"),
+}
 
 _current: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
@@ -34,64 +46,118 @@ def client_address(request: Any) -> str | None:
     return str(address) if address else None
 
 
+class IdentifiedAsgi:
+    """An ASGI application whose requests have an id before Django sees them, and until the server logs the response."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Serve one request."""
+        given = dict(scope.get("headers", ())).get(REQUEST_ID_HEADER.lower().encode(), b"")
+        with context.bound(request_id=context.given_or_new_id(given.decode("latin-1"))):
+            await self._app(scope, receive, send)
+
+
 @sync_and_async_middleware
 def current_request_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Make the request available to all code that runs while it is answered."""
+    """Make the request available to all code that runs while it is answered, and its ids to the log lines.
+
+    The response has the request's id.
+    """
     if iscoroutinefunction(get_response):
 
         async def answer_async(request: HttpRequest) -> HttpResponseBase:
-            token = _current.set(request)
-            try:
-                return _kept_while_streaming(await get_response(request), request)
-            finally:
-                _current.reset(token)
+            ids = _ids(request)
+            with context.bound(**ids), _answering(request):
+                return _identified(_kept_while_streaming(await get_response(request), request, ids))
 
         return answer_async
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        token = _current.set(request)
-        try:
-            return _kept_while_streaming(get_response(request), request)
-        finally:
-            _current.reset(token)
+        ids = _ids(request)
+        with context.bound(**ids), _answering(request):
+            return _identified(_kept_while_streaming(get_response(request), request, ids))
 
     return answer
 
 
-def _kept_while_streaming(response: Any, request: HttpRequest) -> HttpResponseBase:
+def _kept_while_streaming(response: Any, request: HttpRequest, ids: Mapping[str, Id]) -> HttpResponseBase:
     """Make the request available to the code that a streamed response still runs, after the view has returned."""
     if response.streaming and not isinstance(response, FileResponse):
         content = response.streaming_content
-        response.streaming_content = _steps_async(content, request) if response.is_async else _steps(content, request)
+        if response.is_async:
+            response.streaming_content = _steps_async(content, request, ids)
+        else:
+            response.streaming_content = _steps(content, request, ids)
     return response  # type: ignore[no-any-return]  # Django types middleware loosely
 
 
-async def _steps_async(content: AsyncIterator[bytes], request: HttpRequest) -> AsyncIterator[bytes]:
+async def _steps_async(
+    content: AsyncIterator[bytes], request: HttpRequest, ids: Mapping[str, Id]
+) -> AsyncIterator[bytes]:
     try:
         while True:
-            token = _current.set(request)
-            try:
-                part = await anext(content)
-            except StopAsyncIteration:
-                return
-            finally:
-                _current.reset(token)
+            with context.bound(**ids), _answering(request):
+                try:
+                    part = await anext(content)
+                except StopAsyncIteration:
+                    return
             yield part
     finally:
         if closing := getattr(content, "aclose", None):
             await closing()
 
 
-def _steps(content: Iterator[bytes], request: HttpRequest) -> Iterator[bytes]:
+def _steps(content: Iterator[bytes], request: HttpRequest, ids: Mapping[str, Id]) -> Iterator[bytes]:
     while True:
-        token = _current.set(request)
-        try:
-            part = next(content)
-        except StopIteration:
-            return
-        finally:
-            _current.reset(token)
+        with context.bound(**ids), _answering(request):
+            try:
+                part = next(content)
+            except StopIteration:
+                return
         yield part
+
+
+@contextmanager
+def _answering(request: HttpRequest) -> Iterator[None]:
+    token = _current.set(request)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def _ids(request: HttpRequest) -> dict[str, Id]:
+    """Return the ids of the request's log lines. User and route are known only while it is answered."""
+    return {
+        "request_id": context.request_id() or context.given_or_new_id(request.headers.get(REQUEST_ID_HEADER)),
+        "user_id": lambda: _user_id(request),
+        **{name: _route_id(request, name) for name, _, _ in _ROUTE_IDS.values()},
+    }
+
+
+def _user_id(request: Any) -> int | None:
+    """Return the user's number, once somebody else has asked for the user: a log line must not query the database."""
+    user = getattr(request, "user", None)
+    known = getattr(request, "_cached_user", None) if isinstance(user, SimpleLazyObject) else user
+    return getattr(known, "pk", None)
+
+
+def _route_id(request: HttpRequest, wanted: str) -> Callable[[], str | None]:
+    def find() -> str | None:
+        match = request.resolver_match
+        for route, (name, parameter, text) in _ROUTE_IDS.items():
+            if match is not None and name == wanted and match.route.startswith(route):
+                return text.format(match.kwargs[parameter])
+        return None
+
+    return find
+
+
+def _identified(response: HttpResponseBase) -> HttpResponseBase:
+    response.headers[REQUEST_ID_HEADER] = context.request_id() or ""
+    return response
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
+from dlqadmin.logs import context
 from dlqadmin.rest.documents import Document
 
 CONTENT_TYPE = "application/problem+json"
@@ -145,7 +146,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     if isinstance(error, OperationalError | InterfaceError):
         return problem(request.get_full_path(), 503, FULL_DISK if _is_disk_full(error) else NO_DATABASE)
-    return problem(request.get_full_path(), 500, "The dashboard failed. Its log has the stack trace.")
+    of_request = f" of request {found}" if (found := context.request_id()) else ""
+    return problem(request.get_full_path(), 500, f"The dashboard failed. Its log has the stack trace{of_request}.")
 
 
 def _is_disk_full(error: BaseException) -> bool:

@@ -142,8 +142,8 @@ INSTALLED_APPS = [
     "dlqadmin.audit",
 ]
 MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
     "dlqadmin.rest.current_request.current_request_middleware",
+    "django.middleware.security.SecurityMiddleware",
     "dlqadmin.rest.headers.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -361,12 +361,17 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = beat.SCHEDULE
 CELERY_BEAT_SCHEDULER = "dlqadmin.jobs.beat_scheduler:PutBackClockScheduler"
 
+# `text` or `json`: one object per line. Both have the ids of request, user, task, replay, connector and cluster.
+LOG_FORMAT = environment.one_of("LOG_FORMAT", ("text", "json"))
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "text": {"()": "dlqadmin.logs.lines.IdentifiedTextLines"},
+        "json": {"()": "dlqadmin.logs.lines.json_lines"},
+    },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT},
         "nowhere": {"class": "logging.NullHandler"},
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
@@ -377,5 +382,8 @@ LOGGING: dict[str, Any] = {
         # Their lines quote addresses that contain tokens. The channel's result says what failed.
         "apprise": {"level": "WARNING", "handlers": ["nowhere"], "propagate": False},
         "urllib3": {"level": "ERROR"},
+        # uvicorn's own handlers would write lines in another format.
+        "uvicorn": {"handlers": [], "propagate": True},
+        "uvicorn.access": {"handlers": [], "propagate": True},
     },
 }

@@ -69,6 +69,14 @@ def positive(name: str, default: Number) -> Number:
     return found
 
 
+def one_of(name: str, choices: tuple[str, ...]) -> str:
+    """Return one of the choices, the first by default. Raises ImproperlyConfigured for anything else."""
+    found = env.str(name, default="") or choices[0]
+    if found not in choices:
+        raise ImproperlyConfigured(f"{name} is {found!r}. Set it to {' or '.join(choices)}.")
+    return found
+
+
 def audit_key(secret_key: str) -> str:
     """Return the audit trail's key: AUDIT_KEY, or a key derived from the signing key."""
     return _own_key("AUDIT_KEY", env.str("AUDIT_KEY", default=""), "dlqadmin.audit.key", secret_key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -33,16 +33,24 @@ class TextLines(logging.Formatter):
         return super().format(record)
 
 
+def task_ids() -> Mapping[str, object]:
+    """Return the connector and the number of the task that this line belongs to; nothing for a line of no task."""
+    task = _task.get()
+    return {} if task is None else {"connector": task[0], "task": task[1]}
+
+
 class JsonLines(logging.Formatter):
-    """One JSON object per line, in ASCII. `time` is in UTC, and lines of no task have no `connector` and `task`."""
+    """One JSON object per line, in ASCII. `time` is in UTC. `context` returns further fields of each line."""
+
+    def __init__(self, context: Callable[[], Mapping[str, object]] = task_ids) -> None:
+        super().__init__()
+        self._context = context
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, object] = {"time": time.replace("+00:00", "Z")}
         line |= {"level": record.levelname, "logger": record.name}
-        task = _task.get()
-        if task is not None:
-            line |= {"connector": task[0], "task": task[1]}
+        line |= self._context()
         line["message"] = record.getMessage()
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

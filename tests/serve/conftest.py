@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.interop.recordings import load
+from tests.serve.dashboard import DashboardProcesses
 from tests.serve.wheel import build, copy_sources, unpack
 from tests.support.broker import lasting_broker
 
@@ -54,3 +55,11 @@ def foreign_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     producer.flush()
     yield broker.bootstrap_servers
     broker.stop()
+
+
+@pytest.fixture(scope="session")
+def dashboard(broker: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardProcesses]:
+    """The processes of one dashboard, none of them started, with logs in JSON."""
+    made = DashboardProcesses(tmp_path_factory.mktemp("dashboard"), broker, redis_url, LOG_FORMAT="json")
+    yield made
+    made.end()

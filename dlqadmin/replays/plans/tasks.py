@@ -13,6 +13,7 @@ from django.utils import timezone
 from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.jobs import messages, runs
+from dlqadmin.logs import context
 from dlqadmin.replays.models import Replay
 from dlqadmin.replays.plans import planner, replay_recovery
 
@@ -31,7 +32,8 @@ def plan_replay(pk: int, seen: datetime | None, actor: int | None = None) -> Non
 
     def plan(replay: Replay) -> bool:
         who = User.objects.filter(pk=actor).first() if actor else replay.created_by
-        planner.go_on(replay, who, timezone.now)
+        with context.bound(replay=str(replay)):
+            planner.go_on(replay, who, timezone.now)
         return False
 
     runs.run(planner.PLANS, pk, seen, plan)

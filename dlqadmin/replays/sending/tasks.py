@@ -9,6 +9,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from dlqadmin.jobs import claims, messages
+from dlqadmin.logs import context
 from dlqadmin.replays.models import Replay
 from dlqadmin.replays.sending import sender
 
@@ -27,8 +28,9 @@ def send_replay(pk: int, seen: datetime | None) -> None:
     Does nothing if another sender had a slice since the heartbeat was `seen`. Every sweep queues a waiting replay
     again, so only one of its messages may count.
     """
-    if Replay.objects.filter(pk=pk, heartbeat=seen).exists() and sender.send_slice(pk, uuid.uuid4().hex):
-        enqueue(pk)
+    with context.bound(replay=f"R-{pk}"):
+        if Replay.objects.filter(pk=pk, heartbeat=seen).exists() and sender.send_slice(pk, uuid.uuid4().hex):
+            enqueue(pk)
 
 
 @shared_task

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand
 
 from dlqadmin.deadletters.index.cluster_indexers import follow_clusters
 from dlqadmin.host.readiness import INDEXER_READS
+from dlqadmin.logs.context import set_process
 from dlqadmin.rest.migrations_state import require_migrations
 
 # One thread parses while another one writes. With the default interval of 5 ms, a thread that returns from
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("--group", default=settings.INDEX_GROUP, help="the consumer group to join")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        set_process("indexer")
         require_migrations()
         stop = threading.Event()
         if threading.current_thread() is threading.main_thread():
