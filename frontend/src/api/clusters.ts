@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { followed } from "../lib/streaming";
 import { get, send } from "./client";
 import type {
@@ -23,11 +23,14 @@ export type {
 
 const POLL_MS = 5_000;
 
-export function useClusters(wanted = true) {
+/** Load all clusters, and the index of one of them; "" is the own one. */
+export function useClusters(wanted = true, indexOf = "") {
   return useQuery({
-    queryKey: ["clusters"],
+    queryKey: ["clusters", indexOf],
     enabled: wanted,
-    queryFn: ({ signal }) => get<ClusterList>("clusters", undefined, signal),
+    queryFn: ({ signal }) =>
+      get<ClusterList>("clusters", indexOf ? new URLSearchParams({ cluster: indexOf }) : undefined, signal),
+    placeholderData: keepPreviousData,
     ...followed(POLL_MS),
   });
 }
@@ -56,14 +59,20 @@ export function useChangeCluster() {
 
 export type TopicDecision = "added" | "excluded" | "default";
 
-/** Add a topic to the index, exclude it, or leave it to DLQ_TOPICS again. */
-export function useTopicRule() {
+/** Add a topic of a cluster to the index, exclude it, or leave it to the cluster's settings again. */
+export function useTopicRule(cluster: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ topic, rule, reason }: { topic: string; rule: TopicDecision; reason: string }) =>
-      send<IndexProgress>("PUT", `index/topics/${encodeURIComponent(topic)}`, { rule, reason }),
+      send<IndexProgress>(
+        "PUT",
+        `index/topics/${encodeURIComponent(topic)}?${new URLSearchParams({ cluster }).toString()}`,
+        { rule, reason },
+      ),
     onSuccess: (index) => {
-      client.setQueryData<ClusterList>(["clusters"], (before) => before && { ...before, index });
+      client.setQueriesData<ClusterList>({ queryKey: ["clusters"] }, (before) =>
+        before?.index.cluster === index.cluster ? { ...before, index } : before,
+      );
       return client.invalidateQueries({ queryKey: ["clusters"] });
     },
   });

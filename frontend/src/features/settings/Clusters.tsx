@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useClusters } from "../../api/clusters";
 import { useMayNotAdminister } from "../../api/session";
 import { plural } from "../../lib/format";
@@ -15,7 +15,11 @@ import { SettingsTabs } from "./SettingsTabs";
 
 /** The settings page: Kafka clusters, their connections, and the progress of the index. */
 export function Clusters() {
-  const { data, error, dataUpdatedAt, isError, refetch } = useClusters();
+  const [chosen, setChosen] = useState("");
+  const { data, error, dataUpdatedAt, isError, refetch } = useClusters(true, chosen);
+  useEffect(() => {
+    if (isError) setChosen(""); // somebody may have removed the chosen cluster
+  }, [isError]);
   const barred = useMayNotAdminister();
   const [question, setQuestion] = useState<ClusterQuestion | null>(null);
   const others = (data?.results.length ?? 1) - 1;
@@ -51,7 +55,15 @@ export function Clusters() {
           .map((one) => (
             <ClusterPanel key={one.name} cluster={one} isMarked={others > 0} onAsk={setQuestion} />
           ))}
-        {data && <IndexPanel index={data.index} />}
+        {data && (
+          <IndexPanel
+            index={data.index}
+            clusters={data.results
+              .filter((one) => one.own || (one.is_enabled && one.dead_letter_topics.length > 0))
+              .map((one) => one.name)}
+            onCluster={(name) => setChosen(data.results.some((one) => one.own && one.name === name) ? "" : name)}
+          />
+        )}
         {data?.results
           .filter((one) => !one.own)
           .map((one) => (

@@ -1,3 +1,4 @@
+import { NativeSelect } from "@mantine/core";
 import { useState } from "react";
 import type { IndexProgress, TopicProgress, TopicRule } from "../../api/clusters";
 import { useMayNotAdminister } from "../../api/session";
@@ -5,14 +6,23 @@ import { recordsWith } from "../../lib/filter";
 import { count, percent, plural, span } from "../../lib/format";
 import { Link } from "react-router";
 import { Button } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import { Meter, Notice, Panel, join } from "../../ui/Panel";
 import { UnindexedTopics } from "../setup/UnindexedTopics";
 import styles from "./Clusters.module.css";
 import { TopicRuleDialog, type TopicQuestion } from "./TopicRuleDialog";
 import { TopicRules } from "./TopicRules";
 
+interface IndexPanelProps {
+  index: IndexProgress;
+  /** The clusters that are indexed. */
+  clusters: readonly string[];
+  /** Show the index of another cluster. */
+  onCluster: (name: string) => void;
+}
+
 /** The indexed topics with the pattern or rule that names each, the indexer's progress, and what is excluded. */
-export function IndexPanel({ index }: { index: IndexProgress }) {
+export function IndexPanel({ index, clusters, onCluster }: IndexPanelProps) {
   const words = index.text.records_behind ?? 0;
   const barred = useMayNotAdminister();
   const [question, setQuestion] = useState<TopicQuestion | null>(null);
@@ -27,9 +37,21 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
         </>
       }
       aside={
-        <Button barred={barred} onClick={() => setQuestion({ topic: "", rule: "added" })}>
-          Add topic…
-        </Button>
+        <>
+          {clusters.length > 1 && (
+            <NativeSelect
+              size="xs"
+              aria-label="Cluster of the topics"
+              value={index.cluster}
+              data={[...clusters]}
+              onChange={(event) => onCluster(event.currentTarget.value)}
+              classNames={{ input: controls.input! }}
+            />
+          )}
+          <Button barred={barred} onClick={() => setQuestion({ topic: "", rule: "added" })}>
+            Add topic…
+          </Button>
+        </>
       }
     >
       <div className={styles.indexNote}>
@@ -95,7 +117,12 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
         </div>
       )}
       <TopicRules index={index} barred={barred} onAsk={setQuestion} />
-      <TopicRuleDialog question={question} suggestions={index.lookalikes} onClose={() => setQuestion(null)} />
+      <TopicRuleDialog
+        cluster={index.cluster}
+        question={question}
+        suggestions={index.lookalikes}
+        onClose={() => setQuestion(null)}
+      />
     </Panel>
   );
 }

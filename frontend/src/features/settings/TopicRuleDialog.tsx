@@ -22,23 +22,25 @@ const WORDS: Record<TopicDecision, { title: string; verb: string; says: string }
     says: "The indexer stops reading the topic within seconds. Its records that are indexed already stay. Replays into the topic stay forbidden.",
   },
   default: {
-    title: "Leave to DLQ_TOPICS",
+    title: "Leave to the settings",
     verb: "Remove rule",
-    says: "The setting DLQ_TOPICS decides about the topic again. If it is indexed again, the indexer continues where it stopped.",
+    says: "The settings of the cluster, such as DLQ_TOPICS, decide about the topic again. If it is indexed again, the indexer continues where it stopped.",
   },
 };
 
 /** Asks for the reason of a decision about a topic, and makes it. */
 export function TopicRuleDialog({
+  cluster,
   question,
   suggestions,
   onClose,
 }: {
+  cluster: string;
   question: TopicQuestion | null;
   suggestions: readonly string[];
   onClose: () => void;
 }) {
-  const change = useTopicRule();
+  const change = useTopicRule(cluster);
   const [name, setName] = useState("");
   const words = question && WORDS[question.rule];
   const topic = question?.topic || name.trim();
