@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useClusters } from "../../api/clusters";
 import { useMayNotAdminister } from "../../api/session";
 import { plural } from "../../lib/format";
@@ -17,9 +17,7 @@ import { SettingsTabs } from "./SettingsTabs";
 export function Clusters() {
   const [chosen, setChosen] = useState("");
   const { data, error, dataUpdatedAt, isError, refetch } = useClusters(true, chosen);
-  useEffect(() => {
-    if (isError) setChosen(""); // somebody may have removed the chosen cluster
-  }, [isError]);
+  if (isError && chosen) setChosen(""); // somebody may have removed the chosen cluster
   const barred = useMayNotAdminister();
   const [question, setQuestion] = useState<ClusterQuestion | null>(null);
   const others = (data?.results.length ?? 1) - 1;
