@@ -213,8 +213,9 @@ def paused_connectors(values: Values, scope: RuleScope, facts: AlertFacts) -> It
 
 def slow_indexes(values: Values, scope: RuleScope, facts: AlertFacts) -> Iterable[SubjectMatch]:
     """Yield the topics whose index is behind by more than a number of seconds."""
-    for topic, seconds in facts.index_lag.items():
-        if seconds > values["seconds"] and scope.has_topic(topic):
+    for (cluster, name), seconds in facts.index_lag.items():
+        if seconds > values["seconds"] and scope.has_topic(name, cluster):
+            topic = clusters.qualified(name, cluster)
             title = f"The index of {topic} is {seconds:.0f} s behind"
             found = {"seconds": round(seconds)}
             yield SubjectMatch("index_behind", "topic", topic, title, facts.at, facts.at, facts=found, href="/topics")

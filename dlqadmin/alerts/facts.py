@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db.models import Max, Q, Sum
 
 from dlqadmin.alerts.rule_filters import KnownFingerprint, SourceCell
-from dlqadmin.broker import retention
-from dlqadmin.broker.availability import availability
+from dlqadmin.broker import clusters, retention
+from dlqadmin.broker.availability import availability_of
 from dlqadmin.connectors.documents import ConnectorDocument
 from dlqadmin.connectors.queries import documents
 from dlqadmin.connectors.spark_queries import fetch_all
@@ -61,7 +61,7 @@ class AlertFacts(msgspec.Struct, frozen=True):
     - `new_since`: groups that failed before it are not new; None if ids alone decide.
     - `windows`: records by length of the interval (s) and source. `consumed`: records by interval and connector.
     - `hours`: records of this and the previous hour, and of the 24 hours before, by source.
-    - `index_lag`: seconds by topic.
+    - `index_lag`: seconds by cluster and topic.
     - `changed`: the groups with new records, if nothing else was read again; None if all groups were read.
     - `renewed`: the facts that were read for this moment, as `AlertFactReader` names them.
     """
@@ -78,7 +78,7 @@ class AlertFacts(msgspec.Struct, frozen=True):
     hours: Mapping[SourceCell, tuple[int, int]] = {}
     consumed: Mapping[int, Mapping[str, int]] = {}
     connectors: Sequence[ConnectorDocument] = ()
-    index_lag: Mapping[str, float] = {}
+    index_lag: Mapping[tuple[str, str], float] = {}
     expiring: Sequence[ExpiringTopic] = ()
     replays: Sequence[WaitingReplay] = ()
 
@@ -274,10 +274,13 @@ def _connectors(now: datetime) -> list[ConnectorDocument]:
     return documents([one for one in fetch_all(now) if one.reachable], now)
 
 
-def _lag(now: datetime) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for row in index_lag(now, availability()).partitions:
-        found[row.topic] = max(found.get(row.topic, 0.0), row.seconds)
+def _lag(now: datetime) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for cluster, broker in availability_of(clusters.indexed()).items():
+        with clusters.on(cluster):
+            for row in index_lag(now, broker).partitions:
+                place = (cluster, row.topic)
+                found[place] = max(found.get(place, 0.0), row.seconds)
     return found
 
 

@@ -46,13 +46,13 @@ def availability() -> KafkaAvailability:
 
 def availability_of(names: Sequence[str]) -> dict[str, KafkaAvailability]:
     """Return the state of each of these clusters. All are asked at the same time, and those that are away wait once."""
-    if not names:
-        return {}
 
     def ask(name: str) -> KafkaAvailability:
         with clusters.on(name):
             return availability()
 
+    if len(names) <= 1:
+        return {name: ask(name) for name in names}
     with ThreadPoolExecutor(min(len(names), MOST_AT_ONCE)) as pool:
         return dict(zip(names, pool.map(ask, names), strict=True))
 
