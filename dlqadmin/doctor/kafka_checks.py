@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+import msgspec
 from django.conf import settings
 from django.db import DatabaseError
 
-from dlqadmin.broker import cluster_settings
+from dlqadmin.broker import cluster_settings, clusters
+from dlqadmin.broker.cluster_settings import ClusterSettings
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.clusters import connection_tests
 from dlqadmin.clusters.connection_tests import ClusterExamination
@@ -26,23 +28,38 @@ OLD = "older than 2.3"
 
 
 def kafka_checks(now: datetime) -> Iterator[CheckResult]:
-    """Yield the results for the own cluster. If it can't be reached, there is only one."""
-    followed = _followed()
-    found = connection_tests.examine(cluster_settings.own(), followed)
-    yield connection(found)
+    """Yield the results for the own cluster, then for the others. A cluster that can't be reached has only one."""
+    yield from _checks(cluster_settings.own(), now)
+    for cluster in _others():
+        with clusters.on(cluster.name):
+            found = list(_checks(cluster, now))
+        for one in found:
+            yield msgspec.structs.replace(one, found=f"Cluster {cluster.name}: {one.found}")
+
+
+def _checks(cluster: ClusterSettings, now: datetime) -> Iterator[CheckResult]:
+    followed = _followed(cluster)
+    found = connection_tests.examine(cluster, followed)
+    yield connection(found, cluster)
     if found.trial.kind != "ok":
         return
-    yield topics(found, candidates(found.trial.topics, followed))
+    if cluster.dead_letter_topics:  # else replays only write to it
+        yield topics(found, candidates(found.trial.topics, followed), cluster)
     yield from rights(found)
-    yield record_times(found, now)
+    if cluster.dead_letter_topics:
+        yield record_times(found, now)
 
 
-def connection(found: ClusterExamination) -> CheckResult:
+def connection(found: ClusterExamination, cluster: ClusterSettings) -> CheckResult:
     """Check that the cluster responds, and that it is new enough."""
-    address = cluster_settings.own().servers
+    address = cluster.servers
     if found.trial.kind != "ok":
         detail = f" The client says: {found.trial.detail}." if found.trial.detail else ""
-        return error("kafka", f"{address} can't be used. {found.verdict}{detail}", "Check --kafka and --kafka-config.")
+        return error(
+            "kafka",
+            f"{address} can't be used. {found.verdict}{detail}",
+            _remedy(cluster, "Check --kafka and --kafka-config."),
+        )
     release = found.trial.release
     words = f"{address}: {found.verdict} The brokers speak the protocol of Kafka {release or 'an unknown release'}."
     if release == OLD:
@@ -50,7 +67,7 @@ def connection(found: ClusterExamination) -> CheckResult:
     return ok("kafka", words)
 
 
-def topics(found: ClusterExamination, possible: Sequence[str]) -> CheckResult:
+def topics(found: ClusterExamination, possible: Sequence[str], cluster: ClusterSettings) -> CheckResult:
     """Check that there are dead letter topics."""
     dead = found.dead_letter_topics
     more = f" {counted(len(possible), 'other name')} may be one: {_listed(possible)}." if possible else ""
@@ -60,7 +77,7 @@ def topics(found: ClusterExamination, possible: Sequence[str]) -> CheckResult:
     return warning(
         "topics",
         f"None of {counted(visible, 'topic')} has the name of a dead letter topic.{more}",
-        f"Name yours with --topics or DLQ_TOPICS, which is {','.join(settings.DLQ_TOPICS)}.",
+        _remedy(cluster, f"Name yours with --topics or DLQ_TOPICS, which is {','.join(settings.DLQ_TOPICS)}."),
     )
 
 
@@ -102,12 +119,26 @@ def record_times(found: ClusterExamination, now: datetime) -> CheckResult:
     return ok("records", f"The newest dead letter is of {newest:%Y-%m-%d %H:%M:%S} UTC.")
 
 
-def _followed() -> FollowedTopics:
+def _others() -> list[ClusterSettings]:
+    """Return the other clusters that are enabled; without a database those of the environment."""
+    if database_exists():
+        with suppress(DatabaseError):
+            return [one for one in cluster_settings.others().values() if one.is_enabled]
+    return [cluster_settings.settings_of(name) for name in settings.OTHER_CLUSTERS]
+
+
+def _remedy(cluster: ClusterSettings, of_own: str) -> str:
+    if cluster.name == settings.CLUSTER:
+        return of_own
+    return "Check OTHER_CLUSTERS." if cluster.is_fixed else "Check Settings → Clusters."
+
+
+def _followed(cluster: ClusterSettings) -> FollowedTopics:
     """Return the topics as settings and rules have them; without a database, as settings have them."""
     if database_exists():
         with suppress(DatabaseError):
             return followed_topics()
-    return FollowedTopics(tuple(settings.DLQ_TOPICS))
+    return FollowedTopics(cluster.dead_letter_topics)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -147,6 +147,15 @@ def test_a_wrong_password_and_an_address_without_a_broker_are_told_apart(
 
 
 @pytest.mark.django_db
+def test_each_cluster_is_checked_and_named(guarded_broker: AuthorizingBroker, settings: Settings, user: str) -> None:
+    settings.OTHER_CLUSTERS = {"eu": {"bootstrap.servers": NOWHERE, "dead.letter.topics": "a.dlq"}}
+    *own, away = kafka_checks(timezone.now())
+    assert not [row for row in own if row.found.startswith("Cluster ")]
+    assert (away.check, away.verdict, away.remedy) == ("kafka", "error", "Check OTHER_CLUSTERS.")
+    assert away.found.startswith(f"Cluster eu: {NOWHERE} can't be used. No process listens")
+
+
+@pytest.mark.django_db
 def test_names_that_may_be_those_of_dead_letter_topics_are_shown(
     guarded_broker: AuthorizingBroker, settings: Settings
 ) -> None:
