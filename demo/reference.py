@@ -1,4 +1,7 @@
-"""Write docs/reference/rest.md from the API's own schema: `python -m demo.reference [file]`."""
+"""Write docs/reference/rest.md from the API's own schema: `python -m demo.reference [file]`.
+
+Without a file, also write the table of limits in docs/reference/environment.md from the settings.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,15 @@ import django
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rest.md"
 PREFIX = "/api/v1/"
+ENVIRONMENT = PAGE.with_name("environment.md")
+LIMITS_HEAD = """\
+## Limits
+
+This section is generated from the settings by `python -m demo.reference`; do not edit it.
+
+| variable | default | unit | meaning |
+| --- | --- | --- | --- |
+"""
 HEAD = """\
 # REST API of the dashboard
 
@@ -36,6 +48,14 @@ def render() -> str:
     return "\n".join([HEAD, *tables])
 
 
+def with_limits(page: str) -> str:
+    """Return the page of the environment with the limits of the settings as its last section."""
+    from dlqadmin.settings.environment import LIMITS  # filled by the settings, which Django has read
+
+    rows = [f"| `{name}` | {one.default} | {one.unit} | {one.meaning} |\n" for name, one in LIMITS.items()]
+    return page.partition(LIMITS_HEAD.partition("\n")[0])[0] + LIMITS_HEAD + "".join(rows)
+
+
 def _rows(paths: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
     """Yield first word, path, method and first description line of each operation."""
     for path, operations in paths.items():
@@ -56,6 +76,8 @@ def main() -> None:
     django.setup()
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
     page.write_text(render())
+    if page == PAGE:
+        ENVIRONMENT.write_text(with_limits(ENVIRONMENT.read_text()))
 
 
 if __name__ == "__main__":

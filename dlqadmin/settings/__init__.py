@@ -7,7 +7,7 @@ from typing import Any
 
 from dlqadmin.host import folders
 from dlqadmin.settings import beat, environment, topic_names
-from dlqadmin.settings.environment import env
+from dlqadmin.settings.environment import env, limit, rate, throttle_rate
 
 BASE_DIR, LOCAL_DIR = environment.BASE_DIR, environment.LOCAL_DIR
 
@@ -25,7 +25,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # Kafka, engine, Redis
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:19092")
-KAFKA_TIMEOUT_S = env.float("KAFKA_TIMEOUT_S", default=3.0)  # for one request to the broker
+KAFKA_TIMEOUT_S = limit("KAFKA_TIMEOUT_S", 3.0, "s", "The duration of one request to a broker.", can_be_zero=True)
 KAFKA_SECURITY = environment.client_security()
 # Clusters beside the own one. Dead letters are indexed there if they have the option dead.letter.topics.
 # `dlqadmin.clusters` validates the options.
@@ -49,9 +49,14 @@ REDIS_URL = env.str("REDIS_URL", default="") or environment.local_redis_url()
 # The engine's own topics, as its `*.storage.topic` options name them. No replay writes there.
 STATUS_TOPIC = env.str("STATUS_TOPIC", default="connect-status")
 OUTCOME_TOPIC = env.str("OUTCOME_TOPIC", default="connect-outcomes")
-# Seconds without a new failure, after a foreign consumer group committed past a record, until the
-# record counts as passed.
-OBSERVED_SETTLE_S = env.float("OBSERVED_SETTLE_S", default=60.0)
+OBSERVED_SETTLE_S = limit(
+    "OBSERVED_SETTLE_S",
+    60.0,
+    "s",
+    "The time without a new failure, after a foreign consumer group committed past a record, until the record counts "
+    "as passed.",
+    can_be_zero=True,
+)
 CONFIG_TOPIC = env.str("CONFIG_TOPIC", default="connect-configs")
 OFFSET_TOPIC = env.str("OFFSET_TOPIC", default="connect-offsets")
 DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=topic_names.DEAD_LETTER_TOPICS)
@@ -68,7 +73,7 @@ SCHEMA_REGISTRIES = environment.json_object("SCHEMA_REGISTRIES", '{"shop": {"clu
 SCHEMA_REGISTRY_SECRETS = environment.json_object(
     "SCHEMA_REGISTRY_SECRETS", '{"shop": {"addresses": ["https://…"], "file": "/run/secrets/…"}}'
 )
-SCHEMA_REGISTRY_TIMEOUT_S = environment.positive("SCHEMA_REGISTRY_TIMEOUT_S", default=3.0)
+SCHEMA_REGISTRY_TIMEOUT_S = limit("SCHEMA_REGISTRY_TIMEOUT_S", 3.0, "s", "The duration of one request to a registry.")
 
 # Origin topics from which pointers and the neighbours of dead letters are read, by dead letter
 # topic. Without an entry, every topic may be read except internal topics, the engine's own topics and
@@ -83,14 +88,22 @@ BROWSE_TOPICS: list[str] = environment.patterns("BROWSE_TOPICS", env.list("BROWS
 # Failures of different connectors, or of records of different origin topics, have groups of their own.
 GROUPS_BY_ORIGIN = env.bool("GROUPS_BY_ORIGIN", default=True)
 
-# Dead letters that failed earlier are deleted, except those that a replay or a draft refers to. 0
-# keeps all.
-RETENTION_DAYS = env.int("RETENTION_DAYS", default=0)
-
-# A replay of more records needs the approval of a second person. 0 never needs it.
-APPROVAL_ABOVE = env.int("APPROVAL_ABOVE", default=0 if LOCAL else 1000)
-# The threshold counts all records that one person sent without approval in this many hours.
-APPROVAL_WINDOW_HOURS = env.int("APPROVAL_WINDOW_HOURS", default=24)
+RETENTION_DAYS = limit(
+    "RETENTION_DAYS",
+    0,
+    "days",
+    "The time after which dead letters leave the index, unless a replay or a draft refers to them. 0 keeps all.",
+    can_be_zero=True,
+)
+APPROVAL_ABOVE = limit(
+    "APPROVAL_ABOVE",
+    0 if LOCAL else 1000,
+    "records",
+    "More records of one person within `APPROVAL_WINDOW_HOURS` need the approval of a second person. 0 never needs it.",
+    shown="`0` in LOCAL, else `1000`",
+    can_be_zero=True,
+)
+APPROVAL_WINDOW_HOURS = limit("APPROVAL_WINDOW_HOURS", 24, "hours", "The window of `APPROVAL_ABOVE`.", can_be_zero=True)
 # A replay to a topic or cluster other than the origin needs the approval of a second person.
 APPROVAL_FOR_OTHER_TARGETS = env.bool("APPROVAL_FOR_OTHER_TARGETS", default=not LOCAL)
 # Allowed replay targets: names and regular expressions, `cluster/topic` on another cluster. None
@@ -104,11 +117,10 @@ REPLAY_TARGETS: list[str] | None = (
 # works: `foreign-classes` (rehearsals of classes that are not built in), `jq`.
 ALLOWED_WITHOUT_SANDBOX: list[str] = env.list("ALLOWED_WITHOUT_SANDBOX", default=[])
 
-# Export files: their folder, the days until they are deleted, and the maximum of rows. Web servers
-# and workers must share the folder.
+# Export files. Web servers and workers must share the folder.
 EXPORTS_DIR = BASE_DIR / env.str("EXPORTS_DIR", default=str(LOCAL_DIR / "exports"))
-EXPORT_DAYS = env.int("EXPORT_DAYS", default=7)
-EXPORT_MAX_ROWS = env.int("EXPORT_MAX_ROWS", default=20_000_000)
+EXPORT_DAYS = limit("EXPORT_DAYS", 7, "days", "The time until an export file is deleted.", can_be_zero=True)
+EXPORT_MAX_ROWS = limit("EXPORT_MAX_ROWS", 20_000_000, "rows", "The size of an export.", can_be_zero=True)
 
 INSTALLED_APPS = [
     "dlqadmin.celery",  # the Celery application of all processes
@@ -191,10 +203,14 @@ CACHES: dict[str, dict[str, Any]] = {
     },
 }
 
-# The limit of sign-in attempts for one account from one address. The limit is ten times as high for
-# one address with all accounts, and five times as high for one account from all addresses.
 AUTHENTICATION_BACKENDS = ["dlqadmin.accounts.backend.AccountBackend"]
-SIGN_IN_RATE = environment.rate("SIGN_IN_RATE", "5/15 minutes")
+SIGN_IN_RATE = rate(
+    "SIGN_IN_RATE",
+    "5/15 minutes",
+    "attempts per time",
+    "Sign-in attempts with one account from one address. Ten times as many are allowed from one address with all "
+    "accounts, five times as many with one account from all addresses.",
+)
 # OpenID providers by name: `title`, `issuer`, `client_id`, `secret` or `secret_file`, `ca_file`, `scopes`,
 # `username_claim`, `groups_claim`, `groups` (value of the claim → names of groups), `administrators` (values of the
 # claim that make a superuser). `dlqadmin.accounts.providers` validates them.
@@ -250,13 +266,13 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-# A session ends this long after its sign-in, and this long after the user's last activity.
-SESSION_ABSOLUTE_HOURS = environment.positive("SESSION_ABSOLUTE_HOURS", default=12.0)
-SESSION_IDLE_MINUTES = environment.positive("SESSION_IDLE_MINUTES", default=30.0)
+SESSION_ABSOLUTE_HOURS = limit(
+    "SESSION_ABSOLUTE_HOURS", 12.0, "hours", "The time after a sign-in until its session ends."
+)
+SESSION_IDLE_MINUTES = limit("SESSION_IDLE_MINUTES", 30.0, "minutes", "The time without activity until a session ends.")
 SESSION_COOKIE_AGE = max(1, round(SESSION_ABSOLUTE_HOURS * 3600))
-# The default and the maximum lifetime of API tokens in days. The owner chooses the lifetime.
-API_TOKEN_DAYS = environment.positive("API_TOKEN_DAYS", default=90)
-API_TOKEN_MAX_DAYS = environment.positive("API_TOKEN_MAX_DAYS", default=365)
+API_TOKEN_DAYS = limit("API_TOKEN_DAYS", 90, "days", "The lifetime of an API token, unless its owner chooses another.")
+API_TOKEN_MAX_DAYS = limit("API_TOKEN_MAX_DAYS", 365, "days", "The longest lifetime that an owner can choose.")
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "dlqadmin.rest.problems.csrf_failure"
@@ -294,6 +310,9 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 APPEND_SLASH = False
 
+TEST_CONNECTION_RATE = throttle_rate(
+    "TEST_CONNECTION_RATE", "20/minute", "tests per time", "Connection tests of clusters by one person."
+)
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "dlqadmin.accounts.authentication.ApiTokenAuthentication",
@@ -308,7 +327,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     "EXCEPTION_HANDLER": "dlqadmin.rest.problems.handle",
     "DEFAULT_THROTTLE_RATES": {
-        "test-connection": env.str("TEST_CONNECTION_RATE", default="20/minute"),
+        "test-connection": TEST_CONNECTION_RATE,
     },
     "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S.%fZ",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

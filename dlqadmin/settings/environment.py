@@ -6,7 +6,7 @@ import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -61,11 +61,28 @@ def refuse_weak(secret_key: str, allowed_hosts: list[str], *, debug: bool) -> No
         )
 
 
-def positive(name: str, default: Number) -> Number:
-    """Return a number above 0, of the default's type. Raises ImproperlyConfigured otherwise."""
+class Limit(NamedTuple):
+    """A row of the table of limits in docs/reference/environment.md."""
+
+    default: str
+    unit: str
+    meaning: str
+
+
+LIMITS: dict[str, Limit] = {}  # by variable, in the order of the settings
+
+
+def limit(name: str, default: Number, unit: str, meaning: str, *, shown: str = "", can_be_zero: bool = False) -> Number:
+    """Return a number of the default's type that is at least 0, or above 0 unless `can_be_zero`.
+
+    `shown` is the default as documented, if it depends on other settings. Raises ImproperlyConfigured for another
+    number.
+    """
+    LIMITS.setdefault(name, Limit(shown or f"`{default:.10g}`", unit, meaning))
     found: Number = env.get_value(name, cast=type(default), default=default)
-    if found <= 0:
-        raise ImproperlyConfigured(f"{name} is {found}. Set it to a number above 0.")
+    if found < 0 or (found == 0 and not can_be_zero):
+        allowed = "of at least 0" if can_be_zero else "above 0"
+        raise ImproperlyConfigured(f"{name} is {found}. Set it to a number {allowed}.")
     return found
 
 
@@ -118,13 +135,20 @@ def local_index_group() -> str:
     return path.read_text() if path.exists() else "dlqadmin-index"
 
 
-def rate(name: str, default: str) -> tuple[int, int]:
-    """Parse a rate such as `5/15 minutes` or `20/minute` into a count and seconds."""
+def rate(name: str, default: str, unit: str, meaning: str) -> tuple[int, int]:
+    """Parse a rate such as `5/15 minutes` or `20/minute` into a count and seconds. Raises ImproperlyConfigured."""
+    LIMITS.setdefault(name, Limit(f"`{default}`", unit, meaning))
     text = env.str(name, default=default)
     match = RATE.fullmatch(text.strip().lower())
     if match is None or not int(match[1]) or not int(match[2] or 1):
         raise ImproperlyConfigured(f"{name}={text!r} is not a rate. Write a rate such as {default!r} or '20/minute'")
     return int(match[1]), int(match[2] or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[3]]
+
+
+def throttle_rate(name: str, default: str, unit: str, meaning: str) -> str:
+    """Return a rate as REST framework writes it: `20/minute`."""
+    LIMITS.setdefault(name, Limit(f"`{default}`", unit, meaning))
+    return env.str(name, default=default)
 
 
 def client_security() -> dict[str, str]:

@@ -80,6 +80,14 @@ class ReplayWorld:
         self.start_replayer()
         self.start_beat()
 
+    def terminate(self, name: str, within_s: float) -> int:
+        """Send SIGTERM; return the exit code. Raises TimeoutExpired for a process that does not end in time."""
+        process = self.processes[name]
+        process.terminate()
+        code = process.wait(within_s)
+        del self.processes[name]
+        return code
+
     def kill(self, name: str) -> None:
         self._end(name, signal.SIGKILL)
 

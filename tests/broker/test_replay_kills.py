@@ -16,6 +16,7 @@ from engine.record.replay import ITEM
 from tests.broker.replay_world import ReplayWorld
 
 MANY = 5000
+GRACE_S = 30  # of workers in compose.yaml and in the Helm chart
 THERE = "SELECT state, reason, COUNT(*) FROM replays_replayitem GROUP BY 1, 2 ORDER BY 1, 2"
 COUNTED = "SELECT state, reason, SUM(n) FROM replays_itemcount GROUP BY 1, 2 HAVING SUM(n) <> 0 ORDER BY 1, 2"
 ITEMS = "SELECT ordinal, sent_partition, sent_offset FROM replays_replayitem"
@@ -67,6 +68,21 @@ def world(shared_world: ReplayWorld) -> ReplayWorld:
     """A running world of this file, without replays."""
     shared_world.begin_anew()
     return shared_world
+
+
+def test_a_sender_that_is_told_to_end_leaves_nothing_open_and_the_next_one_goes_on(world: ReplayWorld) -> None:
+    world.say("run", "1500", "150")
+    world.until_sent(150)
+    assert world.terminate("replayer", GRACE_S) == 0
+    assert world.rows("SELECT count(*) FROM replays_chunk WHERE state = 'open'") == [(0,)]
+    assert world.rows("SELECT claim_token FROM replays_replay") == [("",)]
+    sent = world.sent()
+    assert sent < 1500
+    assert len(world.topic()) == sent
+    world.start_replayer()
+    world.say("rate", "0")
+    world.until_sent(1500)
+    assert len(world.topic()) == 1500
 
 
 @pytest.mark.soak  # it kills processes and services in series; test_replay_takeover.py has the short cases

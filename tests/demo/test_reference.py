@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from demo import reference, screen_fields, screen_types
+from dlqadmin.settings.environment import LIMITS
 from engine.rest.prometheus import ERRORS, HELP, checkpoint_families, families
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-READ = re.compile(r'(?:env\.\w+|environment\.\w+)\(\s*"([A-Z_]+)"')
+READ = re.compile(r'(?:env\.\w+|environment\.\w+|limit|rate)\(\s*"([A-Z_]+)"')
 
 
 def first_cells(page: str) -> set[str]:
@@ -44,6 +45,19 @@ def test_the_environment_page_names_each_variable_that_the_settings_read() -> No
     read = set(READ.findall(sources("dlqadmin/settings/*.py")))
     named = {name for name in first_cells("environment.md") if "*" not in name}
     assert named == read
+
+
+def test_the_table_of_limits_is_what_the_settings_say() -> None:
+    page = (REFERENCE / "environment.md").read_text()
+    assert page == reference.with_limits(page), "run `make reference`"
+    section = page.partition("## Limits")[2]
+    assert set(re.findall(r"^\| `([A-Z_]+)` \|", section, re.MULTILINE)) == set(LIMITS)
+    assert "| `EXPORT_MAX_ROWS` | `20000000` | rows |" in section
+
+
+def test_each_number_among_the_settings_of_the_environment_is_in_the_table_of_limits() -> None:
+    numbers = set(re.findall(r'env\.(?:int|float)\(\s*"([A-Z_]+)"', sources("dlqadmin/settings/*.py")))
+    assert numbers == {"EMAIL_PORT"}
 
 
 def test_the_command_page_names_each_command_and_option() -> None:

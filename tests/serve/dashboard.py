@@ -63,6 +63,7 @@ class DashboardProcesses:
             "indexer": ("dlqadmin", "manage", "index_deadletters"),
         }  # fmt: skip
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._signalled = 0.0  # monotonic time of the last signal
         self.run("migrate", "--verbosity", "0")
         self.run("shell", "--command", USER.format(self.password))
 
@@ -81,17 +82,26 @@ class DashboardProcesses:
 
     def stop(self, name: str, within_s: float) -> Ended:
         """Send SIGTERM, and return how the process ended. Raises TimeoutExpired if it did not."""
-        began = time.monotonic()
+        self.signal(name)
+        return self.wait(name, within_s)
+
+    def signal(self, name: str) -> None:
+        """Send SIGTERM."""
+        self._signalled = time.monotonic()
         self._running[name].send_signal(signal.SIGTERM)
-        code = self._running[name].wait(within_s)
+
+    def wait(self, name: str, within_s: float) -> Ended:
+        """Return how a process ended after SIGTERM. Raises TimeoutExpired if it did not end in time."""
+        code = self._running[name].wait(max(0.1, self._signalled + within_s - time.monotonic()))
         del self._running[name]
-        return Ended(code, time.monotonic() - began)
+        return Ended(code, time.monotonic() - self._signalled)
 
     def end(self) -> None:
         """End what still runs."""
         for process in self._running.values():
             process.kill()
             process.wait()
+        self._running.clear()
 
     def log(self, name: str) -> str:
         """Return the log of a process, which is its standard error."""

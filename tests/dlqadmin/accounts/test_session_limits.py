@@ -105,7 +105,7 @@ def test_the_reason_names_the_limit(settings: Settings, minutes: float, hours: f
 def test_a_limit_that_is_none_stops_the_start(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("SESSION_IDLE_MINUTES", given)
     with pytest.raises(ImproperlyConfigured, match=r"SESSION_IDLE_MINUTES is .* Set it to a number above 0"):
-        environment.positive("SESSION_IDLE_MINUTES", default=30.0)
+        environment.limit("SESSION_IDLE_MINUTES", 30.0, "minutes", "")
 
 
 def test_the_frontends_page_comes_without_a_database(client: Client) -> None:
