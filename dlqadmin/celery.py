@@ -6,6 +6,7 @@ Programs without Django, such as `dlq`, don't load Celery.
 
 import logging
 import os
+from contextlib import ExitStack
 from typing import Any
 
 from celery import Celery, Task
@@ -21,6 +22,7 @@ from celery.signals import (
 from django.conf import settings
 from django.utils.log import configure_logging
 
+from dlqadmin import tracing
 from dlqadmin.logs import context
 from dlqadmin.logs.context import given_or_new_id
 
@@ -35,9 +37,10 @@ app.autodiscover_tasks()
 
 @celeryd_init.connect
 def begin_worker_log(**_: object) -> None:
-    """Log as a worker, before Celery warns of the first thing."""
+    """Log as a worker, before Celery warns of the first thing, and trace."""
     context.set_process("worker")
     _configure_logging()
+    tracing.start()
 
 
 @worker_init.connect
@@ -63,26 +66,29 @@ def log_as_the_settings_say(loglevel: int, **_: object) -> None:
 
 @before_task_publish.connect
 def send_request_id(headers: dict[str, Any], **_: object) -> None:
-    """Send the id of the request that queues a task with the task's message."""
+    """Send the id of the request that queues a task, and the span, with the task's message."""
+    headers.update(tracing.headers())
     if found := context.request_id():
         headers["request_id"] = found
 
 
 @task_prerun.connect
 def begin_task_lines(task: Task[..., Any], task_id: str, **_: object) -> None:
-    """Add the ids of the task, and of the request that queued it, to the lines of this thread."""
+    """Add the ids of the task, and of the request that queued it, to the lines of this thread, and begin its span."""
     given = task.request.get("request_id")
     of_request = {"request_id": given_or_new_id(given)} if given else {}
-    ids = context.bound(task=task.name, task_id=task_id, **of_request)
-    ids.__enter__()
+    ids = ExitStack()
+    ids.enter_context(context.bound(task=task.name, task_id=task_id, **of_request))
+    parent = {name: value for name in tracing.HEADERS if isinstance(value := task.request.get(name), str)}
+    ids.enter_context(tracing.span(task.name, tracing.CONSUMER, parent))
     task.request.__dict__[LOG_IDS] = ids
 
 
 @task_postrun.connect
 def end_task_lines(task: Task[..., Any], **_: object) -> None:
-    """Remove the ids of the task, because the thread runs other tasks next."""
+    """Remove the ids of the task, because the thread runs other tasks next, and end its span."""
     if (ids := task.request.get(LOG_IDS)) is not None:
-        ids.__exit__(None, None, None)
+        ids.close()
 
 
 def _configure_logging() -> None:

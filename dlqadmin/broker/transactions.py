@@ -10,6 +10,7 @@ from typing import Self
 import msgspec
 from confluent_kafka import KafkaError, Message
 
+from dlqadmin import tracing
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from engine import errors
@@ -102,6 +103,17 @@ class ChunkProducer:
 
     def write(self, records: Sequence[OutboundRecord], progress: ProgressCommit) -> list[WrittenRecord]:
         """Write the chunk in one transaction. Raises RecordsRejected after an abort; then nothing is visible."""
+        with tracing.span("kafka transaction", tracing.PRODUCER) as span:
+            topic = ",".join(sorted({one.topic for one in records}))
+            span.note(messaging__system="kafka", messaging__destination__name=topic)
+            span.note(messaging__batch__message_count=len(records))
+            return self._write(records, progress)
+
+    def close(self) -> None:
+        """Close the producer. The next writer settles a commit without a response."""
+        self._transaction.close()
+
+    def _write(self, records: Sequence[OutboundRecord], progress: ProgressCommit) -> list[WrittenRecord]:
         # Read once: `_check` compares it later. Another value there means that another writer committed.
         if self._progress is None:
             self._progress = _committed(progress)
@@ -119,10 +131,6 @@ class ChunkProducer:
             raise
         self._progress = progress
         return [self._written[place] for place in range(len(records))]
-
-    def close(self) -> None:
-        """Close the producer. The next writer settles a commit without a response."""
-        self._transaction.close()
 
     def _connect(self) -> KafkaTransactional:
         return _CoordinateProducer(self._transactional_id, self._written)

@@ -15,8 +15,10 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 from django.utils.functional import SimpleLazyObject
 
+from dlqadmin import tracing
 from dlqadmin.logs import context
 from dlqadmin.logs.context import Id
+from dlqadmin.tracing import TracedSpan
 
 REQUEST_ID_HEADER = "X-Request-ID"
 # Routes whose log lines carry a further id: its name, the route's parameter, and the id as text.
@@ -69,15 +71,15 @@ def current_request_middleware(get_response: Callable[[HttpRequest], Any]) -> Ca
 
         async def answer_async(request: HttpRequest) -> HttpResponseBase:
             ids = _ids(request)
-            with context.bound(**ids), _answering(request):
-                return _identified(_kept_while_streaming(await get_response(request), request, ids))
+            with context.bound(**ids), _answering(request), _traced(request) as span:
+                return _identified(_kept_while_streaming(await get_response(request), request, ids), span)
 
         return answer_async
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         ids = _ids(request)
-        with context.bound(**ids), _answering(request):
-            return _identified(_kept_while_streaming(get_response(request), request, ids))
+        with context.bound(**ids), _answering(request), _traced(request) as span:
+            return _identified(_kept_while_streaming(get_response(request), request, ids), span)
 
     return answer
 
@@ -155,7 +157,22 @@ def _route_id(request: HttpRequest, wanted: str) -> Callable[[], str | None]:
     return find
 
 
-def _identified(response: HttpResponseBase) -> HttpResponseBase:
+@contextmanager
+def _traced(request: HttpRequest) -> Iterator[TracedSpan]:
+    """Trace the request. The span's parent is that of the browser or proxy, if it sends one."""
+    parent = {name: request.headers[name] for name in tracing.HEADERS if name in request.headers}
+    method = request.method or ""
+    with tracing.span(method, tracing.SERVER, parent) as span:
+        try:
+            yield span
+        finally:
+            if (match := request.resolver_match) is not None:  # a path may name a topic's record, its route does not
+                span.rename(f"{method} {match.route}")
+                span.note(http__request__method=method, http__route=match.route)
+
+
+def _identified(response: HttpResponseBase, span: TracedSpan) -> HttpResponseBase:
+    span.note(http__response__status_code=response.status_code)
     response.headers[REQUEST_ID_HEADER] = context.request_id() or ""
     return response
 

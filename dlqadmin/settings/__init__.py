@@ -382,6 +382,8 @@ CELERY_BEAT_SCHEDULER = "dlqadmin.jobs.beat_scheduler:PutBackClockScheduler"
 
 # `text` or `json`: one object per line. Both have the ids of request, user, task, replay, connector and cluster.
 LOG_FORMAT = environment.one_of("LOG_FORMAT", ("text", "json"))
+# The OTLP/HTTP receiver of traces. Unset: there are none. `dlqadmin.tracing` needs the extra `tracing`.
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,

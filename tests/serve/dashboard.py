@@ -67,9 +67,9 @@ class DashboardProcesses:
         self.run("migrate", "--verbosity", "0")
         self.run("shell", "--command", USER.format(self.password))
 
-    def run(self, *words: str) -> None:
-        """Run a command of manage.py."""
-        subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env=self.env, check=True)
+    def run(self, *words: str, **settings: str) -> None:
+        """Run a command of manage.py, with these settings instead of those of the processes."""
+        subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env={**self.env, **settings}, check=True)
 
     def start(self, *names: str) -> None:
         """Start these processes; return when each says that it works."""

@@ -19,6 +19,8 @@ from tests.suites import ROOT
 
 pytestmark = pytest.mark.slow
 
+TRACING = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk"}
+
 
 def files(folder: Path) -> set[str]:
     return {
@@ -67,7 +69,7 @@ def test_an_extra_has_what_the_dashboards_lock_leaves_to_the_engine(wheel: Path)
     web, engine = (packages((ROOT / "locks" / f"{name}.txt").read_text()) for name in ("web", "engine"))
     pinned = packages((ROOT / "requirements.txt").read_text())
     # Guarded DataFrames need pandas; connectors, which the engine's image runs, do not.
-    assert extras == {"engine": (engine - web) & pinned | {"pandas"}, "postgres": {"psycopg"}}
+    assert extras == {"engine": (engine - web) & pinned | {"pandas"}, "postgres": {"psycopg"}, "tracing": TRACING}
 
 
 def test_a_frontend_that_is_missing_or_older_than_its_sources_ends_the_build(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from celery import shared_task
 from django.utils import timezone
 
+from dlqadmin import tracing
 from dlqadmin.jobs import claims, messages
 from dlqadmin.logs import context
 from dlqadmin.replays.models import Replay
@@ -28,7 +29,7 @@ def send_replay(pk: int, seen: datetime | None) -> None:
     Does nothing if another sender had a slice since the heartbeat was `seen`. Every sweep queues a waiting replay
     again, so only one of its messages may count.
     """
-    with context.bound(replay=f"R-{pk}"):
+    with context.bound(replay=f"R-{pk}"), tracing.span("replay slice"):
         if Replay.objects.filter(pk=pk, heartbeat=seen).exists() and sender.send_slice(pk, uuid.uuid4().hex):
             enqueue(pk)
 
