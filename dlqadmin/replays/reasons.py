@@ -61,7 +61,7 @@ _REMEDIES: dict[str, str] = {
     Reason.SHARE_GROUP: "Compare the record's offset with the group's start offset, which `kafka-share-groups.sh "
     "--describe --offsets` shows. The group is done with all earlier records.",
     Reason.NO_REPORTS: "Allow dlqadmin to read the engine's outcome topic, or ask the connector's target.",
-    Reason.NO_DEAD_LETTER_PATH: "Add the dead letter topic of the group in Settings → Topics.",
+    Reason.NO_DEAD_LETTER_PATH: "Add the dead letter topic of the group in Settings → Clusters.",
     Reason.RETRY_TOPICS_UNWATCHED: "Start the group that reads the retry topics, or allow dlqadmin to describe it.",
     Reason.EXPIRED_OR_COMPACTED: "Replay the record again while the reader runs, or raise the topic's retention.",
     Reason.TOPIC_RECREATED: "Replay the record again to the new topic.",
