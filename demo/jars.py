@@ -6,12 +6,14 @@ in `jars.sha256`. After a change of versions, `make pin-jars` rewrites that file
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 KAFKA_VERSION = "4.1.0"
@@ -76,13 +78,24 @@ def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None, 
             shutil.move(fetched, home)
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process fetches: two at once spoil the files of each other in Ivy's cache."""
+    lock = Path.home() / ".ivy2" / "dlqadmin.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def retrieve(scratch: Path, dependencies: str, logs: Path) -> Path:
     """Return a folder with the files of Ivy's `<dependency>` elements. Raises FetchFailed, with a log in `logs`."""
     wanted, fetched = scratch / "ivy.xml", scratch / "fetched"
     wanted.write_text(_IVY_FILE.format(dependencies))
     command = ["java", "-cp", _spark_jars(), "org.apache.ivy.Main", "-ivy", str(wanted)]
     command += ["-confs", "default", "-retrieve", f"{fetched}/[artifact]-[revision].[ext]"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with _alone():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not fetched.is_dir():
         (logs / "ivy.log").write_text(done.stdout + done.stderr)
         raise FetchFailed(f"Files could not be fetched from Maven Central; see {logs}/ivy.log.")

@@ -4,6 +4,7 @@ from rest_framework import serializers
 
 from dlqadmin.broker.cluster_settings import COLOURS
 from dlqadmin.rest.documents import Form
+from dlqadmin.rest.fields import BoundedListField
 
 
 class ClusterBody(Form):
@@ -24,7 +25,7 @@ class ClusterBody(Form):
     ca_file = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
     certificate_file = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
     key_file = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
-    dead_letter_topics = serializers.ListField(
+    dead_letter_topics = BoundedListField(
         child=serializers.CharField(max_length=249), max_length=100, required=False, default=list
     )
     is_read_only = serializers.BooleanField(required=False, default=False)

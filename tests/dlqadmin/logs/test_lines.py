@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Thread
 
 import pytest
@@ -27,6 +27,15 @@ def failure(text: str) -> ValueError:
         raise ValueError(text)
     except ValueError as error:
         return error
+
+
+@pytest.fixture(autouse=True)
+def command() -> Iterator[None]:
+    """This process is a command. Another test may have made it a web server."""
+    before = context.process()
+    context.set_process(context.COMMAND)
+    yield
+    context.set_process(before)
 
 
 def test_a_text_line_has_process_and_ids() -> None:

@@ -52,7 +52,7 @@ def test_all_options_are_taken_and_shown(as_operator: APIClient, planned: Replay
         ({"steps": [0]}, "steps.0", "greater than or equal to 1"),
         ({"breaker_percent": 101}, "breaker_percent", "less than or equal to 100"),
         ({"chunk_records": 2001}, "chunk_records", "less than or equal to 2000"),
-        ({"target_cluster": "paris"}, "target_cluster", "cluster paris does not exist; configured are: none"),
+        ({"target_cluster": "paris"}, "target_cluster", "cluster paris does not exist; configured are: local"),
         ({"target_topic": "a b"}, "target_topic", "does not match"),
     ],
 )
