@@ -58,8 +58,8 @@ def is_known(name: str) -> bool:
 
 
 def is_read_only(name: str) -> bool:
-    """Return whether the settings of the cluster keep replays away from it. Raises KeyError for an unknown one."""
-    return cluster_settings.settings_of(name).is_read_only
+    """Return whether the settings of the cluster keep replays away from it. An unknown one has no settings."""
+    return is_known(name) and cluster_settings.settings_of(name).is_read_only
 
 
 def names() -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from dlqadmin.broker import cluster_settings
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.retention import RetentionCache, TopicRetention
 from dlqadmin.deadletters.models import Group, GroupStatus, IndexPosition
@@ -123,6 +124,7 @@ def test_many_expiring_topics_need_no_more_queries_than_one() -> None:
         at_ms = NOW_MS - 7 * DAY_MS + HOUR_MS
         index([letter(0, at_ms=at_ms, topic=f"{topic}.dlq") for topic in range(first, topics)])
         broker = FakeBroker(**dict.fromkeys((f"{topic}.dlq" for topic in range(topics)), WEEK))
+        cluster_settings.forget()
         with CaptureQueriesContext(connection) as seen:
             assert len(expiry.expiring_soon(NOW, broker)) == topics
         counts.append(len(seen))
@@ -145,6 +147,7 @@ def test_the_clocks_of_many_dead_letters_need_no_more_queries_than_those_of_one(
     index([letter(offset) for offset in range(9)])
     group, broker, counts = Group.objects.get().pk, FakeBroker(**{DLQ: WEEK, ORIGIN: WEEK}), []
     for limit in (1, 9):
+        cluster_settings.forget()
         with CaptureQueriesContext(connection) as seen:
             assert len(expiry.of_group(group, NOW, broker, limit).origins) == limit
         counts.append(len(seen))

@@ -46,7 +46,7 @@ class TestCounters(TestCase):
         scanned = Counter(CounterCell(*row) for row in rows)
         assert cells(filters) == scanned
         assert count(filters) == scanned.total()
-        assert _without_time(columns(filters, 0, 3)) == Counter((row[1], row[0]) for row in rows)
+        assert _without_time(columns(filters, 0, 3)) == Counter((row[2], row[0]) for row in rows)
 
 
 @pytest.mark.django_db

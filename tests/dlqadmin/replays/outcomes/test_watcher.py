@@ -319,7 +319,7 @@ def test_many_records_are_decided_with_few_questions(build: Build, django_assert
     world.cluster.position = BASE + 300
     for item in ReplayItem.objects.select_related("replay"):
         world.cluster.report(item, "delivered")
-    with django_assert_max_num_queries(80):
+    with django_assert_max_num_queries(85):
         assert world.watch() == 300
 
 

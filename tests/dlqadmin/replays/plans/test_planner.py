@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from dlqadmin.broker.internal_topics import by_name
 from dlqadmin.deadletters.index.message_parser import parse_message
@@ -74,12 +75,17 @@ def test_a_plan_names_the_compression_of_what_it_sends(operator: User, codec: st
     assert words in check(plan(operator, cluster), "Target usgs.earthquakes")
 
 
-def test_another_cluster_s_dead_letters_are_never_selected(operator: User) -> None:
+def test_a_replay_has_the_dead_letters_of_one_cluster(operator: User, settings: Settings) -> None:
     index([letter(1)])
-    write([parse_message(letter(2), NOW)], "another", NOW)
-    assert frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW).count == 1
-    with pytest.raises(ParameterError):
-        frozen_selections.by_ids([DeadLetter.objects.get(cluster="another").pk], operator, RequestKey(), NOW)
+    write([parse_message(letter(2), NOW)], "eu", NOW)
+    both = frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW)
+    with pytest.raises(ParameterError, match="dead letters of 2 clusters"):
+        frozen_selections.cluster_of(both)
+    one = frozen_selections.by_filter(f"{WEEK}&cluster=eu", operator, RequestKey(), NOW)
+    with pytest.raises(ParameterError, match="not configured"):
+        frozen_selections.cluster_of(one)
+    settings.OTHER_CLUSTERS = {"eu": {"bootstrap.servers": "eu:9092"}}
+    assert (one.count, frozen_selections.cluster_of(one)) == (1, "eu")
 
 
 def test_no_more_is_counted_than_shows_that_it_is_too_much(operator: User) -> None:

@@ -165,7 +165,7 @@ def test_a_cluster_that_is_not_configured_stops_the_plan(operator: User, setting
     index([letter(1)])
     replay = plan(operator, target_cluster="paris", target_topic=TOPIC)
     assert (levels(replay)["paris does not respond"], replay.plan["runnable"]) == ("stop", False)
-    said = "OTHER_CLUSTERS has no cluster paris. Check the plan again later."
+    said = "There is no Kafka cluster paris, or it is disabled. Check the plan again later."
     assert check(replay, "paris does not respond") == said
 
 
