@@ -12,7 +12,6 @@ from dlqadmin.broker import clusters
 from dlqadmin.deadletters.index.consumer import follow
 
 LOOK_S = 2.0  # between looks at the settings of clusters
-WAIT_S = 0.05  # between looks at indexers that run once
 
 log = logging.getLogger(__name__)
 
@@ -20,18 +19,18 @@ log = logging.getLogger(__name__)
 class _ClusterIndexer(threading.Thread):
     """The indexer of one cluster. A cluster that is away makes only its own thread wait."""
 
-    def __init__(self, cluster: str, group: str, *, once: bool, on_reading: Callable[[], object]) -> None:
+    def __init__(self, cluster: str, group: str, on_reading: Callable[[], object]) -> None:
         super().__init__(name=f"indexer of {cluster}", daemon=True)
         self.cluster = cluster
         self.stop = threading.Event()
         self.indexed = 0
         self.error: BaseException | None = None
-        self._group, self._once, self._on_reading = group, once, on_reading
+        self._group, self._on_reading = group, on_reading
 
     def run(self) -> None:
         try:
             with clusters.on(self.cluster):
-                self.indexed = follow(self.stop, self._group, self._once, self._on_reading)
+                self.indexed = follow(self.stop, self._group, on_reading=self._on_reading)
         except BaseException as error:  # noqa: BLE001, the main thread raises it
             self.error = error
         finally:
@@ -50,21 +49,28 @@ def follow_clusters(
 
     Clusters that an administrator adds or removes start and stop within seconds. `on_reading` is called when the
     indexer of the own cluster, or of the first of `only`, has subscribed. An unexpected error of one indexer ends all.
+    With `once` the clusters are indexed one after another.
     """
+    if once:
+        return sum(_index_once(name, stop, group, on_reading) for name in _wanted(only, ()))
     first = only[0] if only else clusters.indexed()[0]
     indexers = _ClusterIndexers(
-        lambda name: _ClusterIndexer(name, group, once=once, on_reading=on_reading if name == first else lambda: None)
+        lambda name: _ClusterIndexer(name, group, on_reading if name == first else lambda: None)
     )
     try:
         indexers.start(_wanted(only, ()))
-        while not stop.wait(WAIT_S if once else LOOK_S) and indexers.check():
-            if not once:
-                indexers.end_all_but(wanted := _wanted(only, indexers.names))
-                indexers.start(wanted)
+        while not stop.wait(LOOK_S) and indexers.check():
+            indexers.end_all_but(wanted := _wanted(only, indexers.names))
+            indexers.start(wanted)
     finally:
         indexers.end_all_but(())
         indexed = indexers.join()
     return indexed
+
+
+def _index_once(cluster: str, stop: threading.Event, group: str, on_reading: Callable[[], object]) -> int:
+    with clusters.on(cluster):
+        return follow(stop, group, once=True, on_reading=on_reading)
 
 
 class _ClusterIndexers:
