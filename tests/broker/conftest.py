@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 from pytest_django import Settings
@@ -17,6 +18,12 @@ from tests.support.broker import lasting_broker
 def patience(settings: Settings) -> None:
     """A broker beside other suites may take longer for a first answer than a person is let wait for one."""
     settings.KAFKA_TIMEOUT_S = 20.0
+
+
+@pytest.fixture(autouse=True)
+def installation(settings: Settings) -> None:
+    """Each test has a database of its own, so the replays of other tests must not seem lost to it."""
+    settings.INDEX_GROUP = f"dlqadmin-index-{uuid4().hex[:8]}"
 
 
 @pytest.fixture(autouse=True)

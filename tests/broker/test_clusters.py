@@ -119,7 +119,7 @@ def test_a_good_certificate_is_let_in_and_sees_what_it_may(
     found = tried(client, settings, secure.tls, secure.options(secure.stores, secure.stores))
     assert (found["kind"], found["principal"]) == ("ok", "User:CN=client")
     assert found["verdict"] == "1 broker reached over TLS; 1 topic visible."
-    assert (verdicts(found)["topic", LETTERS], verdicts(found)["group", "dlqadmin-index"]) == ("ok", "missing")
+    assert (verdicts(found)["topic", LETTERS], verdicts(found)["group", settings.INDEX_GROUP]) == ("ok", "missing")
     listed = client.get("/api/v1/clusters").json()["results"][0]
     assert listed["tls"]["certificate"]["subject"] == "CN=client"
     assert listed["tls"]["ca"] == str(secure.stores.trust)
@@ -130,10 +130,10 @@ def test_what_is_missing_is_there_once_its_line_is_granted(
 ) -> None:
     sasl = {**SASL, "sasl.password": SECRET}
     before = tried(client, settings, secure.sasl, sasl)
-    assert verdicts(before)["group", "dlqadmin-index"] == "missing"
-    (line,) = [row["command"] for row in before["permissions"] if row["name"] == "dlqadmin-index"]  # type: ignore[attr-defined]  # JSON
+    assert verdicts(before)["group", settings.INDEX_GROUP] == "missing"
+    (line,) = [row["command"] for row in before["permissions"] if row["name"] == settings.INDEX_GROUP]  # type: ignore[attr-defined]  # JSON
     grant(secure, line)
-    assert verdicts(tried(client, settings, secure.sasl, sasl))["group", "dlqadmin-index"] == "ok"
+    assert verdicts(tried(client, settings, secure.sasl, sasl))["group", settings.INDEX_GROUP] == "ok"
 
 
 @pytest.mark.parametrize("case", ["none", "strangers", "distrust", "plain", "password"])

@@ -119,8 +119,8 @@ def run(client: APIClient, query: str, **options: Any) -> Replay:
     selection = post(client, "selections", {"filter": query}, 201)
     planned = post(client, "replays", {"selection": selection["id"], "rate": 0, **options}, 201)
     assert planned["plan"]["to_send"] == DEAD, planned["plan"]
-    typed = planned["plan"]["targets"][0]["topic"] if "target_cluster" in options else ""
-    body = {"reason": "repaired", "plan_digest": planned["plan"]["digest"], "typed": typed}
+    word = (planned["plan"]["confirm"] or {"word": ""})["word"]
+    body = {"reason": "repaired", "plan_digest": planned["plan"]["digest"], "typed": word}
     post(client, f"replays/{planned['id']}/run", body, 200)
 
     def is_sent() -> bool:

@@ -124,7 +124,8 @@ class ForeignReplay:
         selection = self._post("selections", {"ids": ids}, 201)
         planned = self._post("replays", {"selection": selection["id"], "rate": 0, "target_topic": self.target}, 201)
         assert planned["plan"]["to_send"] == len(ids), planned["plan"]
-        body = {"reason": "the consumer is repaired", "plan_digest": planned["plan"]["digest"], "typed": self.target}
+        word = (planned["plan"]["confirm"] or {"word": ""})["word"]
+        body = {"reason": "the consumer is repaired", "plan_digest": planned["plan"]["digest"], "typed": word}
         self._post(f"replays/{planned['id']}/run", body, 200)
         wait_until(lambda: self._is_sent(planned["id"]), f"the sender of {self.writer.name}", SEND_TIMEOUT_S)
         return int(planned["id"])
