@@ -1,4 +1,4 @@
-"""What a replay writes: the record as it was, byte for byte, behind it the four headers of the replay."""
+"""The messages of a replay: the record as it was, byte for byte, with four headers of the replay behind its own."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ import httpx
 
 from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 from dlqadmin.host.readiness import INDEXER_READS
+from tests.serve.served import administrator
 
 ROOT = Path(__file__).parents[2]
 UP_S = 120
@@ -29,7 +30,7 @@ User.objects.create_superuser("admin", password={!r})
 
 
 class Ended(NamedTuple):
-    """How a process ended: its exit code, and the seconds after the signal."""
+    """The end of a process: its exit code, and the seconds after the signal."""
 
     code: int
     seconds: float
@@ -114,11 +115,7 @@ class DashboardProcesses:
     @contextmanager
     def client(self) -> Iterator[httpx.Client]:
         """Yield a client of the REST API that is signed in as an administrator."""
-        with httpx.Client(base_url=f"{self.url}/api/v1/", timeout=30) as client:
-            client.get("session").raise_for_status()
-            client.headers.update({"X-CSRFToken": client.cookies["csrftoken"], "Referer": self.url})
-            client.post("session", json={"username": "admin", "password": self.password}).raise_for_status()
-            client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        with administrator(self.url, self.password) as client:
             yield client
 
     def _is_up(self, name: str) -> bool:

@@ -20,6 +20,17 @@ UP_S, STOP_S = 180, 40
 PASSWORD = re.compile(r"sign in as (\w+) with the password (\S+?), which is not shown again")
 
 
+@contextmanager
+def administrator(url: str, password: str) -> Iterator[httpx.Client]:
+    """Yield a client of the REST API at this address that is signed in as `admin`."""
+    with httpx.Client(base_url=f"{url}/api/v1/", timeout=30) as client:
+        client.get("session").raise_for_status()
+        client.headers.update({"X-CSRFToken": client.cookies["csrftoken"], "Referer": url})
+        client.post("session", json={"username": "admin", "password": password}).raise_for_status()
+        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        yield client
+
+
 class Served:
     """One run of the command. `command` runs `dlqadmin`; `path` has the packages, if the command has not."""
 
@@ -91,11 +102,7 @@ class Served:
     @contextmanager
     def client(self) -> Iterator[httpx.Client]:
         """Yield a client of the REST API that is signed in as the first user."""
-        with httpx.Client(base_url=f"{self.url}/api/v1/", timeout=30) as client:
-            client.get("session").raise_for_status()
-            client.headers.update({"X-CSRFToken": client.cookies["csrftoken"], "Referer": self.url})
-            client.post("session", json={"username": "admin", "password": self.password}).raise_for_status()
-            client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        with administrator(self.url, self.password) as client:
             yield client
 
     def get(self, path: str) -> Any:

@@ -54,7 +54,7 @@ WORKER = ("worker", "--queues", "celery,replays", "--pool", "threads", "--concur
 
 
 class Installation:
-    """What both versions share: Kafka, Redis, the database, and the data folder with the signing key."""
+    """The parts that both versions share: Kafka, Redis, the database, and the data folder with the signing key."""
 
     def __init__(self, broker: LocalBroker, redis: str, database: str, home: Path) -> None:
         self.servers, self.home = broker.bootstrap_servers, home

@@ -242,7 +242,7 @@ it("the index says how far it is in each topic, and what it does not follow", as
 it("each topic says what names it, and excluded topics say who excluded them and why", async () => {
   await show();
   const rows = [...document.querySelectorAll("[data-testid=followed]")].map((row) => row.textContent);
-  expect(rows[0]).toContain("DLQ_TOPICS: .*dlq");
+  expect(rows[0]).toContain("pattern: .*dlq");
   expect(rows[0]).toContain("Exclude…");
   expect(rows[1]).toContain("added by ann");
   expect(rows[1]).toContain("Remove…");

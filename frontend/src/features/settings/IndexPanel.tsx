@@ -152,7 +152,7 @@ function TopicProgressRow({
           <span title={rule.reason}>added by {rule.by}</span>
         ) : (
           <span className="t2">
-            DLQ_TOPICS: <span className="mono">{one.pattern}</span>
+            pattern: <span className="mono">{one.pattern}</span>
           </span>
         )}
       </td>
