@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,37 +45,48 @@ class FetchFailed(Exception):
 
 def class_path(home: Path = KAFKA_HOME, modules: Iterable[str] = BROKER_MODULES) -> str:
     """Return a Java class path of the modules and their dependencies; fetch them the first time."""
-    if not home.is_dir():
-        fetch(home, modules, pins())
+    fetch(home, modules, pins())
     return f"{home}/*"
 
 
 def spark_kafka_jars(home: Path = SPARK_KAFKA_HOME) -> str:
     """Return the jars of Spark's Kafka source for the option `spark.jars`; fetch them the first time."""
-    if not home.is_dir():
-        fetch(home, SPARK_KAFKA_MODULES, pins(), configuration="master")
+    fetch(home, SPARK_KAFKA_MODULES, pins(), configuration="master")
     return ",".join(map(str, sorted(home.iterdir())))
 
 
 def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None, configuration: str = "default") -> None:
-    """Fetch `group:artifact:version` modules into `home`. Raises FetchFailed.
+    """Fetch `group:artifact:version` modules into `home`, unless it is there. Raises FetchFailed.
 
-    The `configuration` `default` includes what they depend on, `master` only themselves.
-
-    The folder appears complete or not at all, even if two processes fetch at once. Each jar is compared
-    with its pinned SHA-256. `pinned=None` accepts every jar, in order to pin them.
+    The `configuration` `default` includes what they depend on, `master` only themselves. Each jar is compared with its
+    pinned SHA-256. `pinned=None` accepts every jar, in order to pin them.
     """
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="jars-", dir=home.parent) as scratch:
-        wanted = "\n".join(_dependency(module, configuration) for module in modules)
-        fetched = retrieve(Path(scratch), wanted, home.parent)
+
+    def unpack(fetched: Path, _scratch: Path) -> Path:
         for jar in fetched.iterdir():
             if jar.name.endswith(UNWANTED):
                 jar.unlink()
         if pinned is not None:
             check(fetched, pinned)
-        if not home.is_dir():
-            shutil.move(fetched, home)
+        return fetched
+
+    install(home, "\n".join(_dependency(module, configuration) for module in modules), unpack)
+
+
+def install(home: Path, dependencies: str, unpack: Callable[[Path, Path], Path]) -> None:
+    """Make the folder `home` of the files of Ivy's `<dependency>` elements, unless it is there. Raises FetchFailed.
+
+    `unpack` is given a folder with the files and an empty one, checks and unpacks them, and returns the folder that is
+    to become `home`. It becomes that complete or not at all. Of several processes, one fetches, and the others wait.
+    """
+    if home.is_dir():
+        return
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(), tempfile.TemporaryDirectory(prefix="fetch-", dir=home.parent) as scratch:
+        if not home.is_dir():  # another process may have made it meanwhile
+            free = Path(scratch, "unpacked")
+            free.mkdir()
+            shutil.move(unpack(_retrieve(Path(scratch), dependencies, home.parent), free), home)
 
 
 @contextmanager
@@ -88,14 +99,13 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def retrieve(scratch: Path, dependencies: str, logs: Path) -> Path:
+def _retrieve(scratch: Path, dependencies: str, logs: Path) -> Path:
     """Return a folder with the files of Ivy's `<dependency>` elements. Raises FetchFailed, with a log in `logs`."""
     wanted, fetched = scratch / "ivy.xml", scratch / "fetched"
     wanted.write_text(_IVY_FILE.format(dependencies))
     command = ["java", "-cp", _spark_jars(), "org.apache.ivy.Main", "-ivy", str(wanted)]
     command += ["-confs", "default", "-retrieve", f"{fetched}/[artifact]-[revision].[ext]"]
-    with _alone():
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not fetched.is_dir():
         (logs / "ivy.log").write_text(done.stdout + done.stderr)
         raise FetchFailed(f"Files could not be fetched from Maven Central; see {logs}/ivy.log.")

@@ -6,14 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 
-from demo.jars import FetchFailed, retrieve, sha256
+from demo.jars import FetchFailed, install, sha256
 from dlqadmin.host.network import HOST, free_ports, wait_until
 
 VERSION = "26.0.7"
@@ -78,16 +77,15 @@ class LocalKeycloak:
 
 
 def _installed() -> Path:
-    """Return Keycloak's folder, fetched from Maven Central and compared with its SHA-256."""
-    if HOME.is_dir():
-        return HOME
-    HOME.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="keycloak-", dir=HOME.parent) as scratch:
-        (archive,) = retrieve(Path(scratch), _DEPENDENCY, HOME.parent).iterdir()
-        if sha256(archive) != SHA256:
-            raise FetchFailed(f"{archive.name} does not match its SHA-256, so it was not installed.")
-        with zipfile.ZipFile(archive) as packed:
-            packed.extractall(scratch)
-        if not HOME.is_dir():
-            shutil.move(Path(scratch, f"keycloak-{VERSION}"), HOME)
+    """Return Keycloak's folder, fetched from Maven Central the first time."""
+    install(HOME, _DEPENDENCY, _unpack)
     return HOME
+
+
+def _unpack(fetched: Path, folder: Path) -> Path:
+    (archive,) = fetched.iterdir()
+    if sha256(archive) != SHA256:
+        raise FetchFailed(f"{archive.name} does not match its SHA-256, so it was not installed.")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder)
+    return folder / f"keycloak-{VERSION}"

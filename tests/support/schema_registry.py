@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 import subprocess
 import tarfile
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from demo.jars import FetchFailed, retrieve
+from demo.jars import FetchFailed, install, sha256
 from dlqadmin.host.network import HOST, free_ports, wait_until
 
 VERSION = "2.5.11.Final"
@@ -71,18 +68,15 @@ def register(url: str, subject: str, schema: str, type_: str = "AVRO", reference
 
 
 def _installed() -> Path:
-    """Return the folder of the registry, fetched from Maven Central and compared with its SHA-256."""
-    if HOME.is_dir():
-        return HOME
-    HOME.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="registry-", dir=HOME.parent) as scratch:
-        (archive,) = retrieve(Path(scratch), _DEPENDENCY, HOME.parent).iterdir()
-        with archive.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
-                raise FetchFailed(f"{archive.name} does not match its SHA-256, so it was not installed.")
-        unpacked = Path(scratch, "unpacked")
-        with tarfile.open(archive) as tar:
-            tar.extractall(unpacked, filter="data")
-        if not HOME.is_dir():  # another process of the suite may have been faster
-            shutil.move(unpacked, HOME)
+    """Return the folder of the registry, fetched from Maven Central the first time."""
+    install(HOME, _DEPENDENCY, _unpack)
     return HOME
+
+
+def _unpack(fetched: Path, folder: Path) -> Path:
+    (archive,) = fetched.iterdir()
+    if sha256(archive) != SHA256:
+        raise FetchFailed(f"{archive.name} does not match its SHA-256, so it was not installed.")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    return folder

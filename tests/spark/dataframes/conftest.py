@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from engine.spark.java import driver_options
-from tests.spark.dataframes.session_options import OPTIONS
+from tests.spark.dataframes.session_options import session_options
 
 ROOT = Path(__file__).resolve().parents[3]
 END_S = 60
@@ -28,7 +28,7 @@ def spark() -> Iterator[SparkSession]:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.master("local[2]").config("spark.driver.extraJavaOptions", driver_options())
-        for name, value in OPTIONS.items():
+        for name, value in session_options().items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")  # tests provoke errors, and Spark logs each with its stack

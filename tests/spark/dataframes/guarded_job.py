@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from engine.dataframes import DeadLetterQueue
-from tests.spark.dataframes.session_options import OPTIONS
+from tests.spark.dataframes.session_options import session_options
 
 
 def parse(record: Any) -> dict[str, int]:
@@ -21,7 +21,7 @@ def parse(record: Any) -> dict[str, int]:
 def main(given: dict[str, str]) -> None:
     """Process what the topic holds, in micro-batches, and end."""
     builder = SparkSession.builder.master(given["master"]).appName("guarded-job")
-    for name, value in OPTIONS.items():
+    for name, value in session_options().items():
         builder = builder.config(name, value)
     spark = builder.config("spark.executor.memory", "512m").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
