@@ -27,6 +27,7 @@ from dlqadmin.replays.outcomes.tasks import watch_replays
 from dlqadmin.replays.sending.sender import send_slice
 from tests.dlqadmin import conftest as dashboard
 from tests.dlqadmin.fakes import FakeEngine
+from tests.support import topics
 
 pytestmark = pytest.mark.django_db(transaction=True)
 API = "/api/v1"
@@ -34,8 +35,8 @@ DEAD = 3  # dead letters of each cluster
 
 
 def read_more(reader: Consumer, found: list[bytes]) -> int:
-    """Append the values that arrive within a second; return how many there are."""
-    found += [message.value() or b"" for message in reader.consume(100, 1.0)]
+    """Append the next value if one arrives within a second; return how many there are."""
+    found += [message.value() or b"" for message in reader.consume(1, 1.0)]
     return len(found)
 
 
@@ -71,17 +72,15 @@ class TwoClusters:
     def index(self) -> int:
         return follow_clusters(threading.Event(), f"index-{self.topic}", once=True)
 
-    def values(self, cluster: str) -> list[bytes]:
-        """Return the values in the origin topic that a reader of committed records sees."""
-        options = {"group.id": f"look-{uuid.uuid4().hex}", "auto.offset.reset": "earliest"}
-        reader = Consumer({"bootstrap.servers": self.servers[cluster], "log_level": 0, **options})
-        reader.subscribe([self.topic])
+    def values(self, cluster: str, count: int) -> list[bytes]:
+        """Return the committed values in the origin topic, when there are so many or more."""
         found: list[bytes] = []
-        try:
-            wait_until(lambda: read_more(reader, found) >= DEAD, "the records of the origin topic", 60)
-            read_more(reader, found)
-        finally:
-            reader.close()
+
+        def are_there() -> bool:
+            found[:] = [record.value or b"" for record in topics.read(self.servers[cluster], self.topic)]
+            return len(found) >= count
+
+        wait_until(are_there, "the records of the origin topic", 60)
         return found
 
 
@@ -196,8 +195,8 @@ def test_a_replay_within_another_cluster_goes_home_and_its_outcome_is_observed(
     finally:
         member.close()
     assert set(ReplayItem.objects.filter(replay=replay).values_list("state", "reason")) == {("passed", "observed")}
-    assert two.values("eu") == [f"eu {number}".encode() for number in (*range(DEAD), *range(DEAD))]
-    assert two.values("local") == [f"local {number}".encode() for number in range(DEAD)]
+    assert two.values("eu", 2 * DEAD) == [f"eu {number}".encode() for number in (*range(DEAD), *range(DEAD))]
+    assert two.values("local", DEAD) == [f"local {number}".encode() for number in range(DEAD)]
     # The letters of the own cluster have the same coordinates, and are not sent by this.
     assert run(operator, f"topic={two.dlq}&cluster=local").target_cluster == ""
 
@@ -206,8 +205,8 @@ def test_a_replay_across_writes_to_the_other_cluster_only(two: TwoClusters, oper
     two.index()
     assert run(operator, f"topic={two.dlq}&cluster=local", target_cluster="eu").target_cluster == "eu"
     assert run(operator, f"topic={two.dlq}&cluster=eu", target_cluster="local").target_cluster == ""
-    assert two.values("eu")[DEAD:] == [f"local {number}".encode() for number in range(DEAD)]
-    assert two.values("local")[DEAD:] == [f"eu {number}".encode() for number in range(DEAD)]
+    assert two.values("eu", 2 * DEAD)[DEAD:] == [f"local {number}".encode() for number in range(DEAD)]
+    assert two.values("local", 2 * DEAD)[DEAD:] == [f"eu {number}".encode() for number in range(DEAD)]
 
 
 def test_a_replay_of_two_clusters_or_to_a_read_only_one_is_refused(two: TwoClusters, operator: APIClient) -> None:
