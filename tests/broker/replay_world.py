@@ -27,6 +27,7 @@ from django.db import DatabaseError, connection
 from redis import Redis
 
 from dlqadmin.host.network import wait_until
+from tests.support import schema_template
 from tests.support.topics import Record, read
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ class ReplayWorld:
         self._sayer: subprocess.Popen[str] | None = None
         self.name = topic
         self._create_topic()
-        self._wait([sys.executable, "manage.py", "migrate", "--verbosity", "0"])
+        schema_template.migrate(self.env)
 
     def begin_anew(self) -> None:
         """Forget all replays and dead letters, and send to a new topic from now on."""

@@ -18,6 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from dlqadmin.host.network import wait_until
 from tests.broker.test_replay_kills import new_database
+from tests.support import schema_template
 
 ROOT = Path(__file__).parents[2]
 MANY = 12_000
@@ -45,7 +46,7 @@ class Indexers:
         self.connection = psycopg.connect(database, autocommit=True)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.log = (home / "indexers.log").open("ab")
-        subprocess.run([sys.executable, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=self.env, check=True)
+        schema_template.migrate(self.env)
 
     def start(self, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "manage.py", "index_deadletters", "--group", self.group, *options]

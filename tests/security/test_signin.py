@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from shutil import copyfile
 
 import httpx
 import pytest
@@ -27,7 +26,7 @@ from dlqadmin.audit.sign_in_limits import TooManyTries
 from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 from dlqadmin.settings import CACHES
 from tests.dlqadmin.conftest import PASSWORD, person
-from tests.support.schema_template import template
+from tests.support import schema_template
 
 ADMIN, API = "/admin/login/", "/api/v1/session"
 LIMIT = 5
@@ -324,7 +323,7 @@ def two_processes(redis_url: str, tmp_path: Path, django_db_setup: None) -> Iter
         "REDIS_URL": redis_url,
         "SIGN_IN_RATE": f"{LIMIT}/day",
     }
-    copyfile(template(), tmp_path / "dlqadmin.sqlite3")
+    schema_template.migrate(env)
     line = next(row for row in Path(ROOT, "Procfile").read_text().splitlines() if row.startswith("web: "))
     started = []
     for number in (port, port + 1):

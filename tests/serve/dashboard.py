@@ -19,6 +19,7 @@ import httpx
 from dlqadmin.host.network import HOST, free_ports, is_answering, wait_until
 from dlqadmin.host.readiness import INDEXER_READS
 from tests.serve.served import administrator
+from tests.support import schema_template
 
 ROOT = Path(__file__).parents[2]
 UP_S = 120
@@ -65,7 +66,7 @@ class DashboardProcesses:
         }  # fmt: skip
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._signalled = 0.0  # monotonic time of the last signal
-        self.run("migrate", "--verbosity", "0")
+        schema_template.migrate(self.env)
         self.run("shell", "--command", USER.format(self.password))
 
     def run(self, *words: str, **settings: str) -> None:

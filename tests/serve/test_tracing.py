@@ -100,9 +100,8 @@ def test_a_trace_holds_the_request_its_task_and_the_writes_to_kafka(
     assert [value for value in told if "key 1" in value or '{"n"' in value or "the cause is fixed" in value] == []
 
 
-def test_without_an_endpoint_nothing_is_traced(broker: str, redis_url: str, tmp_path: Path) -> None:
-    quiet = DashboardProcesses(tmp_path, broker, redis_url)
+def test_without_an_endpoint_nothing_is_traced(dashboard: DashboardProcesses) -> None:
     shown = (
         "from dlqadmin import tracing; tracing.start(); import sys; assert 'opentelemetry.exporter' not in sys.modules"
     )
-    quiet.run("shell", "--no-imports", "--command", f"{shown}; assert tracing.headers() == {{}}")
+    dashboard.run("shell", "--no-imports", "--command", f"{shown}; assert tracing.headers() == {{}}")

@@ -1,4 +1,4 @@
-"""A copy of the migrated SQLite schema, so that test processes need not run the migrations again.
+"""A copy of the migrated SQLite schema, so that tests and the processes that they start need not migrate again.
 
 The copy is used until a file that decides the schema changes. PostgreSQL runs the migrations each time.
 """
@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("dlqadmin/*/migrations/*.py", "dlqadmin/audit/*.py", "dlqadmin/deadletters/schema_changes.py")
 FOLDER = ROOT / ".local" / "tests"
+SQLITE = "sqlite:///"
 
 
 def sources() -> list[Path]:
@@ -49,6 +54,15 @@ def load(copy: Path) -> None:
     with closing(sqlite3.connect(f"file:{copy}?mode=ro", uri=True)) as source:
         source.backup(connection.connection)
     emit_post_migrate_signal(verbosity=0, interactive=False, db=DEFAULT_DB_ALIAS)
+
+
+def migrate(env: Mapping[str, str]) -> None:
+    """Give the empty database of processes with this environment its schema, by the copy if there is one for it."""
+    url, copy = env["DATABASE_URL"], template()
+    if url.startswith(SQLITE) and copy.exists():
+        shutil.copyfile(copy, url.removeprefix(SQLITE))
+        return
+    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, env=env, check=True)
 
 
 def save(copy: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -73,14 +72,14 @@ def _start(script: str, url: str, home: Path) -> subprocess.Popen[str]:
 def _database(home: Path) -> Iterator[str]:
     """Yield the URL of a migrated database of the kind that the tests run on, without rows."""
     if connection.vendor == "sqlite":
-        shutil.copy(schema_template.template(), home / "alerts.sqlite3")
-        yield f"sqlite:///{home}/alerts.sqlite3"
+        url = f"sqlite:///{home}/alerts.sqlite3"
+        schema_template.migrate({**os.environ, "DATABASE_URL": url})
+        yield url
         return
     server = os.environ["DATABASE_URL"]
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute("CREATE DATABASE killed_evaluator")
         url = f"{server.rpartition('/')[0]}/killed_evaluator"
-        migrate = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
-        subprocess.run(migrate, cwd=ROOT, env={**os.environ, "DATABASE_URL": url}, check=True)
+        schema_template.migrate({**os.environ, "DATABASE_URL": url})
         yield url
         admin.execute("DROP DATABASE killed_evaluator WITH (FORCE)")
