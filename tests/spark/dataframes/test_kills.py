@@ -23,7 +23,7 @@ from tests.spark.dataframes.test_streams import place
 from tests.spark.engine_process import Topics, alive, descendants
 
 ROOT = Path(__file__).parents[3]
-RECORDS = 2_000
+RECORDS = 1_000  # four micro-batches
 END_S = 240
 
 
@@ -39,14 +39,15 @@ class KilledJob:
         *,
         letters: bool = True,
         python: str = sys.executable,
+        records: int = RECORDS,
     ) -> None:
-        self.topics = topics
+        self.topics, self.records = topics, range(records)
         self.python = python  # of Spark's workers
         self.folder = folder
         self.topic = topics.create(2)
-        self.bad = {n for n in range(RECORDS) if n % 40 == 3}
-        self.broken = {n for n in range(RECORDS) if n % 50 == 7} - self.bad
-        values = [b"x" if n in self.bad else str(n).encode() for n in range(RECORDS)]
+        self.bad = {n for n in self.records if n % 40 == 3}
+        self.broken = {n for n in self.records if n % 50 == 7} - self.bad
+        values = [b"x" if n in self.bad else str(n).encode() for n in self.records]
         topics.write(self.topic, values, partitions=2)
         self.table = folder / "table"
         self.given = {
@@ -84,7 +85,7 @@ class KilledJob:
 
     def check(self, spark: SparkSession) -> None:
         rows = Counter(row.n for row in spark.read.parquet(str(self.table)).select("n").collect())
-        expected = set(range(RECORDS)) - self.bad - self.broken
+        expected = set(self.records) - self.bad - self.broken
         assert set(rows) == expected
         assert set(rows.values()) == {1}
         if "letters" in self.given:
@@ -147,7 +148,7 @@ def test_a_driver_killed_again_and_again_loses_and_doubles_nothing(
     spark: SparkSession, broker: str, topics: Topics, tmp_path: Path, seed: int, letters: bool
 ) -> None:
     """`test_a_killed_driver_loses_and_doubles_nothing` is the short case: four kills of each run, 20 of each kind."""
-    world = KilledJob(broker, topics, tmp_path, "local[2]", letters=letters)
+    world = KilledJob(broker, topics, tmp_path, "local[2]", letters=letters, records=2 * RECORDS)
     die_and_check(world, spark, times=4, seed=seed)
 
 
@@ -158,7 +159,7 @@ def test_executors_killed_in_mid_batch_lose_and_double_nothing(
     spark: SparkSession, broker: str, topics: Topics, tmp_path: Path, seed: int, letters: bool
 ) -> None:
     """Four kills in each run. `test_a_killed_driver_loses_and_doubles_nothing` is the short case."""
-    world = KilledJob(broker, topics, tmp_path, "local-cluster[2,1,512]", letters=letters)
+    world = KilledJob(broker, topics, tmp_path, "local-cluster[2,1,512]", letters=letters, records=2 * RECORDS)
     dice, job = random.Random(seed), world.start()
     for _ in range(4):
         world.await_batch(job, 1)
