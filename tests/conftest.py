@@ -37,9 +37,6 @@ settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None, derandomize=False)
 settings.load_profile("fixed")
 
-# A broker of a test lives for seconds or minutes: nothing in it is worth optimising.
-os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
-
 HERE = Path(__file__).parent
 PROVIDER_GROUPS = ("quakes-on-call", "stations")
 BROKER_FIXTURES = {"broker", "own_broker", "foreign_broker", "guarded_broker", "schema_registry"}

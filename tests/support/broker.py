@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,9 @@ from confluent_kafka.admin import AdminClient
 
 from demo.broker import LocalBroker
 from dlqadmin.host.network import HOST, free_ports, wait_until
+
+# A broker of a test lives for seconds or minutes: nothing in it is worth optimising.
+os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 
 BROKER_VARIABLE = "TEST_BROKER"  # the bootstrap servers of a broker that the processes of a suite share
 
