@@ -4,6 +4,8 @@ VENV := .venv/bin
 FRONTEND := frontend/package.json frontend/index.html frontend/vite.config.ts frontend/tsconfig.json \
 	$(shell find frontend/src frontend/public -type f 2>/dev/null)
 
+FETCHED := .local/opensearch .local/schema-registry .local/spark-kafka
+
 LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url
 # The variable silences an announcement of Material's successor.
@@ -14,7 +16,7 @@ VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' engine/config/plugin_versi
 BUILDER = $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah || echo docker)
 
 .DEFAULT_GOAL := help
-.PHONY: help helm package run run-spark fast test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos kill-soak clean demo-reset install lock pin-jars sbom images try-images
+.PHONY: help helm package run run-spark fast ready test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos kill-soak clean demo-reset install lock pin-jars sbom images try-images
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -28,10 +30,12 @@ run-spark: .venv/.run .local/kafka ## a guarded Spark query over the input of `m
 fast: install ## quick unit tests and vitest, in about a minute; ARGS are pytest's
 	@$(VENV)/python -m tests fast $(ARGS)
 
-test: install frontend/dist/index.html .local/kafka ## every test that a change must pass, against real services; ARGS are pytest's
+ready: install frontend/dist/index.html .local/kafka $(FETCHED) ## all that `make test` installs, builds and fetches
+
+test: ready ## every test that a change must pass, against real services; ARGS are pytest's
 	@$(VENV)/python -m tests test $(ARGS)
 
-soak: install frontend/dist/index.html .local/kafka $(if $(shell command -v go),.local/bin/helm) ## hours of kills, fuzzing and comparisons that `make test` leaves out
+soak: ready $(if $(shell command -v go),.local/bin/helm) ## hours of kills, fuzzing and comparisons that `make test` leaves out
 	@$(VENV)/python -m tests soak $(ARGS)
 	$(MAKE) fuzz
 	$(MAKE) conformance
@@ -158,3 +162,6 @@ frontend/dist/index.html: $(FRONTEND) frontend/node_modules/.installed
 
 .local/kafka: | .venv/.run
 	$(VENV)/python -m demo.jars
+
+$(FETCHED): | .venv/.run
+	$(VENV)/python -m tests.support.fetched $(@F)

@@ -33,7 +33,7 @@ class LocalSchemaRegistry:
 
     def start(self) -> LocalSchemaRegistry:
         """Start it, and fetch it the first time."""
-        jar = _installed() / f"apicurio-registry-app-{VERSION}-runner.jar"
+        jar = installed() / f"apicurio-registry-app-{VERSION}-runner.jar"
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         # One request after the other: its database in memory refuses writes that come at the same time.
         options += ["-Dquarkus.thread-pool.max-threads=1", "-Dquarkus.log.level=WARN"]
@@ -67,7 +67,7 @@ def register(url: str, subject: str, schema: str, type_: str = "AVRO", reference
     return int(answer.json()["id"])
 
 
-def _installed() -> Path:
+def installed() -> Path:
     """Return the folder of the registry, fetched from Maven Central the first time."""
     install(HOME, _DEPENDENCY, _unpack)
     return HOME

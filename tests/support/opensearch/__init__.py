@@ -31,7 +31,7 @@ class OpenSearchNode:
         (self.folder / "config").mkdir(parents=True, exist_ok=True)
         options = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         options.append(f"-Dopensearch.path.conf={self.folder}/config")
-        command = ["java", *options, "-cp", class_path(HOME, SEARCH_MODULES)]
+        command = ["java", *options, "-cp", installed()]
         command += [str(HERE / "OpenSearch.java"), str(self.folder), *map(str, self.ports)]
         with (self.folder / "log.txt").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
@@ -64,3 +64,8 @@ class OpenSearchNode:
             return httpx.get(self.url, timeout=2).status_code == 200
         except httpx.TransportError:
             return False
+
+
+def installed() -> str:
+    """Return the class path of a node, whose jars are fetched from Maven Central the first time."""
+    return class_path(HOME, SEARCH_MODULES)
