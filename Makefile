@@ -16,7 +16,7 @@ VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' engine/config/plugin_versi
 BUILDER = $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah || echo docker)
 
 .DEFAULT_GOAL := help
-.PHONY: help helm package run run-spark fast ready test soak check check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos kill-soak clean demo-reset install lock pin-jars sbom images try-images
+.PHONY: help helm package run run-spark fast ready test soak check check-frontend check-types check-rest docs reference format hooks bench seed conformance interop fuzz chaos kill-soak clean demo-reset install lock pin-jars sbom images try-images
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -47,16 +47,18 @@ package: install frontend/dist/index.html ## the wheel, in dist
 	@rm -rf build dlqadmin.egg-info
 	@ls dist/*.whl
 
-check: check-types check-rest ## linters, types, import contracts, links of the documentation, and known weaknesses of dependencies
+check: check-frontend check-types check-rest ## linters, types, import contracts, links of the documentation, and known weaknesses of dependencies
 
 check-types: install
 	$(VENV)/mypy
+
+check-frontend: install
+	npm --prefix frontend run --silent check
 
 check-rest: install
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/lint-imports
-	npm --prefix frontend run --silent check
 	$(SITE)
 	$(VENV)/python -m tests.advisories
 
