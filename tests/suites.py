@@ -1,8 +1,9 @@
 """The test suites, and the plans that run them.
 
 A suite is one pytest process with one mark. A plan is a list of lanes, which run at the same time. The suites of a lane
-run one after the other. Two lanes fill two cores, because browser, broker and Spark tests wait for much of their time.
-Suites that only compute are `nice`: they fill the time in which the others wait, and do not make them late.
+run one after the other. Browser, broker and Spark tests wait for much of their time, so two lanes of them do not fill
+two cores. Suites that only compute have a third one and are `nice`: they fill the time in which the others wait, and do
+not make them late.
 
 `test` is what every change must pass. Its tests of the dashboard's SQL run on PostgreSQL, those of `fast` on SQLite,
 those of `soak` on both.
@@ -86,7 +87,7 @@ SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS, IMAGES, INTEROP)
 
 PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
     "fast": ((FAST,), (VITEST,)),
-    "test": ((BROWSER, BROKER), (UNIT_TEST, POSTGRES, VITEST, SPARK)),
+    "test": ((BROWSER, SPARK), (BROKER,), (UNIT_TEST, POSTGRES, VITEST)),
     "images": ((IMAGES,),),
     "interop": ((INTEROP,),),
     "soak": ((UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS),),
