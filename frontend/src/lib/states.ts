@@ -105,6 +105,7 @@ const REASONS: Record<string, string> = {
   share_group: "a share group: its offsets do not show which records it processed",
   retry_topics_unwatched: "no consumer group commits offsets of its retry topics",
   offset_moved_by_hand: "committed past, but nobody was seen to read it",
+  not_observed: "committed past while the dashboard could not look",
   no_reports: "committed past, and there is no report of it",
   group_unknown: "Kafka does not describe its group",
   no_dead_letter_path: "where its dead letters go is not known, or not indexed",
