@@ -19,6 +19,8 @@ CONTENT_TYPE = "application/problem+json"
 NO_DATABASE = "The database does not respond, or is too busy. Try again in a few seconds."
 FULL_DISK = "The disk of the database is full. Nothing can be changed until it has room again."
 POSTGRES_DISK_FULL, SQLITE_DISK_FULL = "53100", "database or disk is full"
+# PostgreSQL's words to a new connection, for which it can't write its cache of the system catalogs. They have no code.
+POSTGRES_NO_INIT_FILE = "could not write init file"
 
 
 class ProblemFinding(Document):
@@ -151,7 +153,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _is_disk_full(error: BaseException) -> bool:
-    return getattr(error.__cause__, "sqlstate", "") == POSTGRES_DISK_FULL or str(error) == SQLITE_DISK_FULL
+    if getattr(error.__cause__, "sqlstate", "") == POSTGRES_DISK_FULL:
+        return True
+    return str(error) == SQLITE_DISK_FULL or POSTGRES_NO_INIT_FILE in str(error)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
