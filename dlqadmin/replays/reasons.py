@@ -14,6 +14,7 @@ class Reason(StrEnum):
     FILTERED = "filtered"
     SKIPPED = "skipped"
     NO_GROUP = "no_group"
+    CLUSTER_UNWATCHED = "cluster_unwatched"
     GROUP_UNKNOWN = "group_unknown"
     GROUP_EMPTY = "group_empty"
     NO_COMMITTED_OFFSET = "no_committed_offset"
@@ -56,6 +57,8 @@ def remedy(state: str, reason: str) -> str:
 # The act that makes an unknown outcome known, or prevents the next one. Imperative sentences.
 _REMEDIES: dict[str, str] = {
     Reason.NO_GROUP: "Start a consumer of the target topic, or choose a group for the replay.",
+    Reason.CLUSTER_UNWATCHED: "Enable the cluster and name its dead letter topics, in Settings → Clusters or in "
+    "OTHER_CLUSTERS. Within 24 hours of sending, the outcome follows.",
     Reason.GROUP_UNKNOWN: "Allow dlqadmin to describe the group: DESCRIBE on Group in Kafka's ACLs.",
     Reason.GROUP_EMPTY: "Start the reader. The outcome follows once it has read the record.",
     Reason.NO_COMMITTED_OFFSET: "Wait until the group commits its first offset in the partition.",

@@ -65,7 +65,7 @@ def test_another_cluster_is_written_to_and_its_outcomes_are_unknown(target: Targ
     settings.KAFKA_BOOTSTRAP_SERVERS = NOWHERE
     assert send_slice(replay.pk, "sender") is False
     assert [record.value for record in target.records()] == [b"v"] * 3
-    assert outcomes(replay) == {("unknown", "no_group")}
+    assert outcomes(replay) == {("unknown", "cluster_unwatched")}
 
 
 def test_a_cluster_that_is_no_longer_configured_pauses_the_replay(target: Target) -> None:

@@ -9,7 +9,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from dlqadmin.broker import clusters
-from dlqadmin.replays.outcomes import engine_reports, watcher
+from dlqadmin.replays.outcomes import engine_reports, unwatched_clusters, watcher
 
 REPORTS_KEPT = timedelta(days=7)
 
@@ -26,6 +26,7 @@ def watch_replays() -> None:
         for cluster in clusters.indexed():
             with clusters.on(cluster):
                 watcher.watch()
+        unwatched_clusters.end_waits(timezone.now())
     finally:
         _watching.release()
 

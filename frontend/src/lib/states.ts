@@ -99,6 +99,7 @@ const REASONS: Record<string, string> = {
   settling: "the group committed past it; a dead letter may still arrive",
   indexing: "the index must reach the dead letters written since",
   no_group: "no known connector or consumer group reads the target",
+  cluster_unwatched: "sent to a cluster that is not watched",
   group_empty: "no active reader: the connector is stopped, or the group has no members",
   no_committed_offset: "no offset is committed there",
   external_offsets: "its group keeps its offsets elsewhere, or has no members",

@@ -33,8 +33,8 @@ def foreign(offsets: int | None = 41, *, known: dict[str, Any] | None = None, **
 ROWS: list[tuple[Reason, dict[str, Any]]] = [
     (Reason.NO_GROUP, {"group": None}),
     (Reason.NO_GROUP, {"group": foreign(None, there=False)}),
-    (Reason.NO_GROUP, {"group": connector(), "report": "delivered", "elsewhere": "dr"}),
-    (Reason.NO_GROUP, {"group": connector(), "placed": LETTER, "recreated": True, "elsewhere": "dr"}),
+    (Reason.CLUSTER_UNWATCHED, {"group": connector(), "report": "delivered", "elsewhere": "dr"}),
+    (Reason.CLUSTER_UNWATCHED, {"group": connector(), "placed": LETTER, "recreated": True, "elsewhere": "dr"}),
     (Reason.GROUP_UNKNOWN, {"group": foreign(None, undescribed="Group authorization failed")}),
     (Reason.GROUP_EMPTY, {"group": connector(committed=40, stopped="to-sql is paused")}),
     (Reason.GROUP_EMPTY, {"group": foreign(40, owned=False)}),
