@@ -53,9 +53,13 @@ class IndexGoal(models.Model):
     `ends` is `{"0": 17}`, as it was after `noted_at`.
     """
 
-    topic = models.CharField(max_length=249, unique=True)
+    cluster = models.CharField(max_length=64, blank=True, default="", db_default="")  # empty: the own one
+    topic = models.CharField(max_length=249)
     ends = models.JSONField(default=dict)
     noted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "topic"], name="index_goal_once")]
 
     def __str__(self) -> str:
         return f"{self.topic} at {self.noted_at}"
