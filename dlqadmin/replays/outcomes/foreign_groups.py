@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 from django.conf import settings
+from django.db.models import F
 
 from dlqadmin.broker import clusters
 from dlqadmin.broker.groups import GroupOnTopic
@@ -154,9 +155,14 @@ def note(group: GroupOnTopic, topic: str, partitions: int, now: datetime) -> dic
 
 def _goes_on(row: GroupHistory, group: GroupOnTopic, place: Partition, now: datetime, *, is_read: bool) -> bool:
     """Return whether the group is as the last look saw it, except for what members have committed."""
-    if abs(now - row.looked_at) > GAP:  # the last look may be of a clock that was put back
+    if now - row.looked_at > GAP:  # the last look may be of a clock that was put back since
         return False
     return group.committed.get(place) == row.committed or place in group.consumed or (is_read and row.is_read)
+
+
+def put_clock_ahead(ahead: timedelta) -> None:
+    """Move the times of the last looks with a clock that was put ahead, because there was no gap."""
+    GroupHistory.objects.update(looked_at=F("looked_at") + ahead)
 
 
 def _trusted_from(group: GroupOnTopic, place: Partition, now: datetime) -> datetime | None:

@@ -11,7 +11,8 @@ from dlqadmin.broker import clusters
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import ReplayItem
-from dlqadmin.replays.outcomes.foreign_groups import GAP, note
+from dlqadmin.replays.outcomes.clock_jumps import ClockJumps
+from dlqadmin.replays.outcomes.foreign_groups import GAP, note, put_clock_ahead
 from dlqadmin.replays.outcomes.offset_evidence import LOOK_MAY_TAKE
 from dlqadmin.replays.outcomes.watcher import SLOWLY
 from dlqadmin.rest.times import iso
@@ -138,3 +139,24 @@ def test_groups_of_the_same_name_on_two_clusters_have_histories_of_their_own(wor
             return note(group, TOPIC, 1, world.now)[0].committed_then
 
     assert [look("", 7), look("dr", 900), look(settings.CLUSTER, 8), look("dr", 901)] == [7, 900, 7, 900]
+
+
+def test_a_clock_that_is_put_ahead_is_no_gap(world: World) -> None:
+    hour = timedelta(hours=1)
+    clocks = iter([world.now, world.now + hour + 2 * SECOND, world.now + hour + MINUTE])
+    running = iter([timedelta(0), 2 * SECOND, MINUTE])
+    jumps = ClockJumps(lambda: next(clocks), lambda: next(running))
+    assert jumps.ahead() == timedelta(0)
+    world.cluster.joins(G, BASE)
+    world.watch()
+    ahead = jumps.ahead()
+    assert ahead == hour
+    put_clock_ahead(ahead)
+    assert later(world, hour + 2 * SECOND, 1) == "sent(settling)"
+    assert jumps.ahead() == timedelta(0)
+
+
+def test_a_clock_that_is_put_back_is_no_gap(world: World) -> None:
+    world.cluster.joins(G, BASE)
+    world.watch()
+    assert later(world, -timedelta(hours=1), 1) == "sent(settling)"
