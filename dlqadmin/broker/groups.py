@@ -17,6 +17,7 @@ from django.conf import settings
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.retention import RetentionCache
+from dlqadmin.broker.topics import CommittedOffset
 
 OWN = "dlqadmin-"  # prefix of the indexer's group and of the stand-in groups that store the progress of replays
 AT_ONCE = 8
@@ -48,6 +49,7 @@ class GroupOnTopic(msgspec.Struct, frozen=True):
     - `members`: the number of members.
     - `owned`: the partitions of the topics that members own now.
     - `committed`: the group's offsets there.
+    - `consumed`: the partitions whose last commit is a consumer's, see `CommittedOffset.is_of_consumer`.
     - `undescribed`: why the cluster does not describe the group. State and kind are then `unknown`, and it
       may still own partitions or have offsets.
     - `passing`: a later request may describe it.
@@ -61,6 +63,7 @@ class GroupOnTopic(msgspec.Struct, frozen=True):
     owned: frozenset[Partition]
     undescribed: str = ""
     passing: bool = False
+    consumed: frozenset[Partition] = frozenset()
 
     @property
     def on(self) -> bool:
@@ -79,7 +82,8 @@ class GroupOnTopic(msgspec.Struct, frozen=True):
         """Return the group reduced to one topic."""
         committed = {place: offset for place, offset in self.committed.items() if place[0] == topic}
         owned = frozenset(place for place in self.owned if place[0] == topic)
-        return msgspec.structs.replace(self, committed=committed, owned=owned)
+        consumed = frozenset(place for place in self.consumed if place[0] == topic)
+        return msgspec.structs.replace(self, committed=committed, owned=owned, consumed=consumed)
 
 
 class GroupDescription(msgspec.Struct, frozen=True):
@@ -104,7 +108,7 @@ class GroupQueries(Protocol):
     def names(self) -> Sequence[str]: ...
     def described(self, names: Sequence[str]) -> Mapping[str, GroupDescription]: ...
     def partitions(self, topic: str) -> int | None: ...
-    def committed(self, group: str, wanted: Sequence[Partition]) -> Mapping[Partition, int]: ...
+    def commits(self, group: str, wanted: Sequence[Partition]) -> Mapping[Partition, CommittedOffset]: ...
 
 
 def groups_on(
@@ -140,13 +144,20 @@ def groups_on(
             return _unknown_group(name, f"it was not described within {MOST_S:g} s", passing=True)
         is_there = group.state != "dead" and group.kind != "share"
         try:
-            committed = asked.committed(name, places) if is_there and places else {}
+            commits = asked.commits(name, places) if is_there and places else {}
         except BrokerUnavailable as error:
             if named is not None:
                 raise
             return _unknown_group(name, str(error), passing=_is_transient(error.__cause__))
-        owned = group.owned.intersection(places)
-        return GroupOnTopic(name, group.state, group.kind, group.members, committed, owned)
+        return GroupOnTopic(
+            name,
+            group.state,
+            group.kind,
+            group.members,
+            committed={place: commit.offset for place, commit in commits.items()},
+            owned=group.owned.intersection(places),
+            consumed=frozenset(place for place, commit in commits.items() if commit.is_of_consumer),
+        )
 
     ordered = sorted(names)
     here = [copy_context() for _ in ordered]  # threads query the same cluster, see `topics.on`
@@ -213,8 +224,8 @@ class _AdminGroupQueries:
     def partitions(self, topic: str) -> int | None:
         return topics.partitions(topic)
 
-    def committed(self, group: str, wanted: Sequence[Partition]) -> Mapping[Partition, int]:
-        return topics.committed(group, wanted)
+    def commits(self, group: str, wanted: Sequence[Partition]) -> Mapping[Partition, CommittedOffset]:
+        return topics.commits(group, wanted)
 
 
 def _describe_groups(names: Sequence[str]) -> Mapping[str, GroupDescription]:

@@ -36,6 +36,20 @@ class ClusterView:
     id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """A consumer group's last commit in one partition.
+
+    `is_of_consumer`: the commit has the leader epoch of a record, which consumers add to the position up to which they
+    have read. `kafka-consumer-groups.sh`, and other tools that move offsets, commit without one. Some consumers do too,
+    if they commit offsets of their own counting.
+    """
+
+    offset: int
+    metadata: str = ""
+    is_of_consumer: bool = False
+
+
 def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, ClientOption]:
     """Return the base options of every client of the cluster.
 
@@ -135,11 +149,11 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
 
     Raises BrokerUnavailable.
     """
-    return {place: offset for place, (offset, _) in committed_with_metadata(group, wanted).items()}
+    return {place: found.offset for place, found in commits(group, wanted).items()}
 
 
-def committed_with_metadata(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
-    """Return the group's committed offsets with their metadata, without partitions that have none.
+def commits(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], CommittedOffset]:
+    """Return the group's last commit in each partition, without partitions that have none.
 
     Raises BrokerUnavailable.
     """
@@ -153,7 +167,11 @@ def committed_with_metadata(group: str, wanted: Sequence[tuple[str, int]]) -> di
             answer = patiently(lambda: _committed(reader, wanted))
     finally:
         reader.close()
-    return {(item.topic, item.partition): (item.offset, item.metadata or "") for item in answer if item.offset >= 0}
+    return {
+        (item.topic, item.partition): CommittedOffset(item.offset, item.metadata or "", item.leader_epoch is not None)
+        for item in answer
+        if item.offset >= 0
+    }
 
 
 def patiently(call: Callable[[], T], timeout_s: float | None = None, wait: Callable[[float], None] = time.sleep) -> T:

@@ -7,7 +7,8 @@ class OverviewConfig(AppConfig):
     verbose_name = "Overview"
 
     def ready(self) -> None:
-        from dlqadmin.overview import prometheus, worker_heartbeats
+        from dlqadmin.overview import full_disk, prometheus, worker_heartbeats
 
         prometheus.register()
         worker_heartbeats.watch()
+        full_disk.watch()

@@ -21,7 +21,7 @@ from dlqadmin.deadletters.index.followed_topics import followed_topics
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.overview import processes
+from dlqadmin.overview import full_disk, processes
 from dlqadmin.overview.documents import IndexerHealth, SchedulerHealth, WorkerQueueHealth
 from dlqadmin.overview.index_lag import IndexLag, index_lag
 from dlqadmin.overview.models import ProcessHeartbeat
@@ -47,9 +47,9 @@ class SystemFacts:
 
     `connect` are the responses of the Connect clusters, and the reports of Spark queries. `shown` are the states of
     the connectors, `figures` the last reports of their tasks. `broker`, `lag` and `followed` are of the own Kafka
-    cluster, `others` of the other indexed ones. `indexed_at` is the last sign of life of the own
-    cluster's indexer. `followed` is the number of dead letter topics. Connectors and topics are those in reach; the
-    rest is for all.
+    cluster, `others` of the other indexed ones. `indexed_at` is the last sign of life of the own cluster's indexer.
+    `followed` is the number of dead letter topics. `is_disk_full` is about the database. Connectors and topics are
+    those in reach; the rest is for all.
     """
 
     now: datetime
@@ -62,6 +62,7 @@ class SystemFacts:
     scheduler: SchedulerHealth
     has_redis: bool
     audit: TrailHealth
+    is_disk_full: bool = False
     indexed_at: Mapping[str, datetime] = field(default_factory=dict)
     followed: int = 0
     others: Mapping[str, OtherCluster] = field(default_factory=dict)
@@ -119,6 +120,7 @@ def gather(now: datetime) -> SystemFacts:
         queues=processes.worker_queues(beats, processes.queue_names(), now),
         scheduler=processes.scheduler(beats, now),
         has_redis=redis_answers(),
+        is_disk_full=full_disk.is_reported(),
         audit=trail_health(now),
         indexed_at=indexed_at,
         followed=sum(followed.follows(topic) and reach.has_topic(topic, settings.CLUSTER) for topic in broker.topics),

@@ -9,6 +9,7 @@ from dlqadmin.connectors.states import HELD
 from dlqadmin.overview.documents import OverallStatus
 from dlqadmin.overview.facts import STOPPED_AFTER, SystemFacts
 from dlqadmin.overview.index_lag import BEHIND_SECONDS, IndexLag
+from dlqadmin.rest.problems import FULL_DISK
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso
 
@@ -82,6 +83,8 @@ def _parts(facts: SystemFacts) -> Iterator[StatusReason]:
             yield StatusReason("failing", response.sentence)
     if not facts.has_redis:
         yield StatusReason("failing", "Redis does not respond.")
+    if facts.is_disk_full:
+        yield StatusReason("failing", FULL_DISK)
     for row in facts.unserved_queues:
         yield StatusReason("failing", f"No Celery worker serves the queue {row.queue} ({row.purpose}).")
     for name in sorted({name for row in facts.queues if row.alive for name in row.silent}):

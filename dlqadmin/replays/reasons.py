@@ -14,10 +14,12 @@ class Reason(StrEnum):
     FILTERED = "filtered"
     SKIPPED = "skipped"
     NO_GROUP = "no_group"
+    CLUSTER_UNWATCHED = "cluster_unwatched"
     GROUP_UNKNOWN = "group_unknown"
     GROUP_EMPTY = "group_empty"
     NO_COMMITTED_OFFSET = "no_committed_offset"
     OFFSET_MOVED_BY_HAND = "offset_moved_by_hand"
+    NOT_OBSERVED = "not_observed"
     EXTERNAL_OFFSETS = "external_offsets"
     SHARE_GROUP = "share_group"
     NO_REPORTS = "no_reports"
@@ -43,6 +45,8 @@ OF_OTHER_STATES = frozenset(
     }
 )
 WHY_UNKNOWN = frozenset(Reason) - OF_OTHER_STATES
+# A commit past the record has two of these explanations, and neither is proven. Later looks can't tell more.
+UNPROVEN_COMMIT = frozenset({Reason.OFFSET_MOVED_BY_HAND, Reason.NOT_OBSERVED})
 
 
 def remedy(state: str, reason: str) -> str:
@@ -53,10 +57,13 @@ def remedy(state: str, reason: str) -> str:
 # The act that makes an unknown outcome known, or prevents the next one. Imperative sentences.
 _REMEDIES: dict[str, str] = {
     Reason.NO_GROUP: "Start a consumer of the target topic, or choose a group for the replay.",
+    Reason.CLUSTER_UNWATCHED: "Enable the cluster and name its dead letter topics, in Settings → Clusters or in "
+    "OTHER_CLUSTERS. Within 24 hours of sending, the outcome follows.",
     Reason.GROUP_UNKNOWN: "Allow dlqadmin to describe the group: DESCRIBE on Group in Kafka's ACLs.",
     Reason.GROUP_EMPTY: "Start the reader. The outcome follows once it has read the record.",
     Reason.NO_COMMITTED_OFFSET: "Wait until the group commits its first offset in the partition.",
     Reason.OFFSET_MOVED_BY_HAND: "See whether the group has processed the record. If not, replay it again.",
+    Reason.NOT_OBSERVED: "See whether the group has processed the record. If not, replay it again.",
     Reason.EXTERNAL_OFFSETS: "Ask the reader's own records. Its offsets are not in Kafka.",
     Reason.SHARE_GROUP: "Compare the record's offset with the group's start offset, which `kafka-share-groups.sh "
     "--describe --offsets` shows. The group is done with all earlier records.",

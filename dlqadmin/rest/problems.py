@@ -19,6 +19,8 @@ CONTENT_TYPE = "application/problem+json"
 NO_DATABASE = "The database does not respond, or is too busy. Try again in a few seconds."
 FULL_DISK = "The disk of the database is full. Nothing can be changed until it has room again."
 POSTGRES_DISK_FULL, SQLITE_DISK_FULL = "53100", "database or disk is full"
+# PostgreSQL's words to a new connection, for which it can't write its cache of the system catalogs. They have no code.
+POSTGRES_NO_INIT_FILE = "could not write init file"
 
 
 class ProblemFinding(Document):
@@ -145,13 +147,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Handle Django's 500: no database, or a bug. It is reported without its details."""
     error = sys.exc_info()[1]
     if isinstance(error, OperationalError | InterfaceError):
-        return problem(request.get_full_path(), 503, FULL_DISK if _is_disk_full(error) else NO_DATABASE)
+        return problem(request.get_full_path(), 503, FULL_DISK if is_disk_full(error) else NO_DATABASE)
     of_request = f" of request {found}" if (found := context.request_id()) else ""
     return problem(request.get_full_path(), 500, f"The dashboard failed. Its log has the stack trace{of_request}.")
 
 
-def _is_disk_full(error: BaseException) -> bool:
-    return getattr(error.__cause__, "sqlstate", "") == POSTGRES_DISK_FULL or str(error) == SQLITE_DISK_FULL
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether the database refused a statement or a connection because its disk is full."""
+    if getattr(error.__cause__, "sqlstate", "") == POSTGRES_DISK_FULL:
+        return True
+    return str(error) == SQLITE_DISK_FULL or POSTGRES_NO_INIT_FILE in str(error)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -374,11 +374,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 # Slices last five seconds and mostly sleep. In one queue with other tasks they would delay outcomes
 # and metrics.
+CELERY_TASK_DEFAULT_QUEUE = "celery"
 CELERY_TASK_ROUTES = {"dlqadmin.replays.sending.tasks.send_replay": {"queue": "replays"}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(LOCAL_DIR / "celerybeat-schedule")
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = beat.SCHEDULE
-CELERY_BEAT_SCHEDULER = "dlqadmin.jobs.beat_scheduler:PutBackClockScheduler"
+CELERY_BEAT_SCHEDULER = "dlqadmin.jobs.beat_scheduler:PatientScheduler"
 
 # `text` or `json`: one object per line. Both have the ids of request, user, task, replay, connector and cluster.
 LOG_FORMAT = environment.one_of("LOG_FORMAT", ("text", "json"))

@@ -9,6 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from demo.broker import LocalBroker
+from dlqadmin.host.redis_server import LocalRedis
 from engine.assembly import lease
 from engine.tasks import lease_progress, source_offsets_topic
 from tests.support.broker import lasting_broker
@@ -54,6 +55,14 @@ def own_broker(second_broker: LocalBroker) -> LocalBroker:
     It keeps what earlier tests wrote, so make topic names of your own. A start takes some seconds of a processor.
     """
     return ensure_running(second_broker)
+
+
+@pytest.fixture
+def own_redis() -> Iterator[LocalRedis]:
+    """A Redis of this test alone."""
+    started = LocalRedis().start()
+    yield started
+    started.stop()
 
 
 def ensure_running(broker: LocalBroker) -> LocalBroker:

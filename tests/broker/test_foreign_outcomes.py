@@ -187,6 +187,31 @@ def test_a_real_group_that_everybody_left_says_nothing_of_what_comes_after(forei
     assert ReplayItem.objects.earliest("ordinal").watched == f"group:{foreign.group}"
 
 
+def test_a_member_that_came_and_left_between_two_looks_has_read_the_records(foreign: Foreign) -> None:
+    foreign.join()
+    foreign.leave()
+    foreign.send()
+    Replay.objects.update(watch=[foreign.group])
+    assert foreign.outcomes() == ["unknown(group_empty)"] * 2
+    foreign.join()
+    foreign.read_and_commit()
+    foreign.leave()
+    assert foreign.outcomes() == ["sent(settling)"] * 2
+    wait_for_settle_time()
+    assert foreign.outcomes() == ["passed(observed)"] * 2
+
+
+def test_an_offset_that_somebody_moved_between_two_looks_proves_nothing(foreign: Foreign) -> None:
+    foreign.join()
+    foreign.send()
+    Replay.objects.update(watch=[foreign.group])
+    assert foreign.outcomes() == ["sent(waiting)"] * 2
+    foreign.leave()
+    with closing(Consumer({"log_level": 0, "bootstrap.servers": foreign.broker, "group.id": foreign.group})) as tool:
+        tool.commit(offsets=[TopicPartition(foreign.topic, 0, 2)], asynchronous=False)
+    assert foreign.outcomes() == ["unknown(offset_moved_by_hand)"] * 2
+
+
 def test_nobody_but_its_members_commits_for_a_group_that_has_some(foreign: Foreign) -> None:
     """So a rebalance, in which nobody owns a partition, moves no offset by hand."""
     foreign.join()

@@ -94,8 +94,8 @@ def test_groups_of_each_kind_are_found_by_what_they_have_of_the_topic(members: M
     classic, consumer, simple = members.join(), members.join("consumer"), members.commit(2)
     both = frozenset({(topic, 0), (topic, 1)})
     assert members.groups() == {
-        classic: GroupOnTopic(classic, "stable", "classic", 1, dict.fromkeys(sorted(both), 3), both),
-        consumer: GroupOnTopic(consumer, "stable", "consumer", 1, dict.fromkeys(sorted(both), 3), both),
+        classic: GroupOnTopic(classic, "stable", "classic", 1, dict.fromkeys(sorted(both), 3), both, consumed=both),
+        consumer: GroupOnTopic(consumer, "stable", "consumer", 1, dict.fromkeys(sorted(both), 3), both, consumed=both),
         simple: GroupOnTopic(simple, "empty", "simple", 0, {(topic, 0): 2}, frozenset()),
     }
 

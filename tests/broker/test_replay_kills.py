@@ -31,14 +31,6 @@ def new_database(postgres_url: str) -> str:
 
 
 @pytest.fixture
-def own_redis() -> Iterator[LocalRedis]:
-    """A Redis of this test alone."""
-    started = LocalRedis().start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture
 def own_world(
     request: pytest.FixtureRequest, tmp_path: Path, own_broker: LocalBroker, own_redis: LocalRedis
 ) -> Iterator[ReplayWorld]:

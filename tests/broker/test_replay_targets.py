@@ -65,7 +65,7 @@ def test_another_cluster_is_written_to_and_its_outcomes_are_unknown(target: Targ
     settings.KAFKA_BOOTSTRAP_SERVERS = NOWHERE
     assert send_slice(replay.pk, "sender") is False
     assert [record.value for record in target.records()] == [b"v"] * 3
-    assert outcomes(replay) == {("unknown", "no_group")}
+    assert outcomes(replay) == {("unknown", "cluster_unwatched")}
 
 
 def test_a_cluster_that_is_no_longer_configured_pauses_the_replay(target: Target) -> None:
@@ -113,7 +113,7 @@ def test_what_a_person_changed_in_a_pause_that_the_sender_slept_through_holds(ta
     with clusters.on(""), ChunkProducer(replay.transactional_id) as producer:
         producer.fence()
         Replay.objects.filter(pk=replay.pk).update(claim_token="sender")
-        SendingSlice(replay, producer, "sender").run(time.monotonic() + 20, sleep)
+        SendingSlice(replay, producer, "sender", time.monotonic()).run(time.monotonic() + 20, sleep)
     assert states(replay) == ["failed_again", "sent", "sent"]
 
 
@@ -127,6 +127,14 @@ def test_original_timestamps_are_kept_on_request_where_they_are_known(target: Ta
     stamps = [record.timestamp for record in target.records()]
     assert stamps[:2] == [int(then.timestamp() * 1000)] * 2
     assert stamps[2] > int(then.timestamp() * 1000)
+
+
+def test_a_sender_that_is_slow_keeps_the_rate_with_larger_chunks(target: Target) -> None:
+    replay = changed(target.replay(MESSAGES), rate=2, claim_token="sender")
+    with clusters.on(""), ChunkProducer(replay.transactional_id) as producer:
+        producer.fence()
+        SendingSlice(replay, producer, "sender", time.monotonic() - 1.1).run(time.monotonic() + 0.1)
+    assert list(replay.chunks.values_list("records", flat=True)) == [2]
 
 
 def test_a_chunk_holds_no_more_records_than_the_replay_allows(target: Target) -> None:

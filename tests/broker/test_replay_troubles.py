@@ -124,7 +124,7 @@ def test_a_rate_made_slower_does_not_prolong_the_rest_that_has_begun(target: Tar
     producer = ChunkProducer(replay.transactional_id)
     Replay.objects.update(rate=5, claim_token="one")
     producer.fence()
-    slice_ = SendingSlice(Replay.objects.get(pk=replay.pk), producer, "one")
+    slice_ = SendingSlice(Replay.objects.get(pk=replay.pk), producer, "one", time.monotonic())
     assert slice_.run(float("inf"), wait) is False
     producer.close()
     assert resting_with.count(1) <= 4  # 0.2 s at five a second; a whole second would be ten looks

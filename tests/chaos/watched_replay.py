@@ -20,7 +20,8 @@ DEAD_LETTERS = f"{TOPIC}.dlq"
 SETTLE_S = 2.0
 PENDING = "state IN ('queued', 'sending', 'sent')"
 CLAIMS = "SELECT ordinal, state, history FROM replays_replayitem"
-NEVER_TRUE = ("no_group", "offset_moved_by_hand")  # of records that a group reads, whoever of it is killed
+# Of records that a group reads, whoever of it is killed or cut off.
+NEVER_TRUE = ("no_group", "offset_moved_by_hand", "not_observed")
 Claim = tuple[int, str]  # of an item, and what is, or once was, said of it
 
 

@@ -11,6 +11,11 @@ def watches(cluster: str) -> bool:
     return not clusters.key(cluster) or cluster in clusters.indexed()
 
 
+def unwatched(cluster: str) -> str:
+    """Return why no outcome is known on a cluster that is not watched, as a clause."""
+    return f"sent to cluster {cluster}, whose consumer groups are not watched"
+
+
 def are_outcomes_watched(replay: Replay) -> bool:
     """Return whether the outcomes of the replay's records can be known."""
     return not replay.shadow and watches(replay.target_cluster)

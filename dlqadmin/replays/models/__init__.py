@@ -19,14 +19,14 @@ from dlqadmin.replays.models.items import (
     ReplayItem,
     ReplaySecond,
 )
-from dlqadmin.replays.models.outcomes import GroupSeen, IndexGoal, OutcomeReport, WatchPosition
+from dlqadmin.replays.models.outcomes import GroupHistory, IndexGoal, OutcomeReport, WatchPosition
 from dlqadmin.replays.models.replays import STAND_IN, Chunk, ChunkState, OrderGuard, Replay, ReplayEvent, ReplayStatus
 from dlqadmin.replays.models.selections import Selection, SelectionSource
 
 __all__ = [
     "STAND_IN",
     "BulkFix", "BulkFixKind", "BulkFixStatus", "Chunk", "ChunkState", "Disposal", "DisposalAct", "DisposalKind",
-    "Fix", "FixProgram", "GroupSeen", "IndexGoal", "ItemCount", "ItemOutcome", "ItemPayload", "ItemState",
+    "Fix", "FixProgram", "GroupHistory", "IndexGoal", "ItemCount", "ItemOutcome", "ItemPayload", "ItemState",
     "LedgerEntry", "OrderGuard", "OutcomeReport", "Rehearsal", "ReplacedDraft", "Replay", "ReplayEvent", "ReplayItem",
     "ReplaySecond", "ReplayStatus", "Selection", "SelectionSource",
     "WatchPosition",

@@ -53,30 +53,41 @@ class IndexGoal(models.Model):
     `ends` is `{"0": 17}`, as it was after `noted_at`.
     """
 
-    topic = models.CharField(max_length=249, unique=True)
+    cluster = models.CharField(max_length=64, blank=True, default="", db_default="")  # empty: the own one
+    topic = models.CharField(max_length=249)
     ends = models.JSONField(default=dict)
     noted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "topic"], name="index_goal_once")]
 
     def __str__(self) -> str:
         return f"{self.topic} at {self.noted_at}"
 
 
-class GroupSeen(models.Model):
-    """The history of a foreign consumer group for one partition.
+class GroupHistory(models.Model):
+    """The commits of a foreign consumer group in one partition, as looks at the group show them.
 
-    `owned_since` is the first look since which every look saw an owner of the partition, null while there is none.
-    `committed_then` is the committed offset at that first look.
+    `since`, `committed_then`, `trusted_from` and `previous_look` are as in `CommitHistory`. The others are of the last
+    look, at `looked_at`: the committed offset, and whether a member owns the partition (`is_read`).
     """
 
+    cluster = models.CharField(max_length=64, blank=True, default="", db_default="")  # empty: the own one
     group = models.CharField(max_length=249)
     topic = models.CharField(max_length=249)
     partition = models.IntegerField()
-    owned_since = models.DateTimeField(null=True)
+    since = models.DateTimeField()
     committed_then = models.BigIntegerField(null=True)
-    seen_at = models.DateTimeField()
+    trusted_from = models.DateTimeField(null=True)
+    previous_look = models.DateTimeField(null=True)
+    committed = models.BigIntegerField(null=True)
+    is_read = models.BooleanField()
+    looked_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["group", "topic", "partition"], name="group_seen_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "group", "topic", "partition"], name="group_history_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.group} on {self.topic} / {self.partition}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from dlqadmin.replays.items.watched_clusters import unwatched
 from dlqadmin.replays.models import ItemState
 from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts, LetterEvidence, ReaderState
 from dlqadmin.replays.outcomes.offset_evidence import COMMIT_MAY_TAKE, observed
@@ -56,7 +57,7 @@ def _of_reader(facts: ItemFacts, offset: int, group: ReaderState, now: datetime)
 def _out_of_sight(facts: ItemFacts) -> Decision | None:
     """Return why the record can't be observed by any reader, or None if it can."""
     if facts.elsewhere:
-        return _unknown(Reason.NO_GROUP, f"sent to cluster {facts.elsewhere}, whose consumer groups are not watched")
+        return _unknown(Reason.CLUSTER_UNWATCHED, unwatched(facts.elsewhere))
     if facts.offset is None:
         return _unknown(Reason.COORDINATES_LOST, "it was sent, but its partition and offset could not be recovered")
     if facts.recreated:

@@ -20,6 +20,22 @@ class LetterEvidence(msgspec.Struct, frozen=True):
     why: str = ""
 
 
+class CommitHistory(msgspec.Struct, frozen=True):
+    """A foreign group's commits in one partition, as the looks at it show them.
+
+    - `since`: the first look since which members made every commit that was seen.
+    - `committed_then`: the committed offset at that look, None if there was none.
+    - `trusted_from`: members have read the records that were sent since then and were committed past at that look. None
+      if nothing shows that a member made the commit.
+    - `previous_look`: the last look before `since`, None if there was none.
+    """
+
+    since: datetime
+    committed_then: int | None = None
+    trusted_from: datetime | None = None
+    previous_look: datetime | None = None
+
+
 class Observed(msgspec.Struct, frozen=True):
     """Facts about a foreign consumer group for one partition, as Kafka tells them.
 
@@ -27,8 +43,7 @@ class Observed(msgspec.Struct, frozen=True):
     - `kind`: as in `GroupOnTopic`.
     - `owned`: a member owns the partition now, or will own it after the current rebalance.
     - `commits`: the group has committed offsets in any partition of the topic.
-    - `owned_since`: the first look since which every look saw an owner.
-    - `committed_then`: the committed offset at that first look.
+    - `history`: the commits since the first look, None before it.
     - `unwatched`: why its retry topics can't be followed, as a sentence. Empty if it has none, or if they can.
     - `retrying`: the retry topics that still hold records, "" if there are none.
     - `settle`: how long to wait for dead letters after the commit before the record counts as passed.
@@ -39,8 +54,7 @@ class Observed(msgspec.Struct, frozen=True):
     kind: str = "classic"
     owned: bool = True
     commits: bool = True
-    owned_since: datetime | None = None
-    committed_then: int | None = None
+    history: CommitHistory | None = None
     unwatched: str = ""
     retrying: str = ""
     settle: timedelta = timedelta(seconds=60)
@@ -85,7 +99,7 @@ class ItemFacts(msgspec.Struct, frozen=True):
     - `placed`: a dead letter that matches only by coordinates.
     - `indexing_since`: when the wait for the index began.
     - `settling_since`: for a foreign group, when the commit past the record was seen without a dead letter.
-    - `established`: an earlier look saw an owner commit past the record while it could be read.
+    - `established`: an earlier look saw that a member had committed past the record while it could be read.
     - `elsewhere`: the name of another cluster that the item was sent to.
     - `silent`: which part of Kafka did not respond, as a clause. Then nothing else is known.
     """

@@ -23,7 +23,7 @@ from dlqadmin.replays.reasons import Reason
 
 MOST_READ = 20_000
 READ_S = 10.0  # for the records of one partition
-# Reasons of an item of a foreign group once an owner was seen to commit past it.
+# Reasons of an item of a foreign group once a member is known to have committed past it.
 ESTABLISHED = (
     Reason.INDEXING,
     Reason.IN_RETRY,

@@ -7,20 +7,22 @@ from datetime import datetime, timedelta
 
 import msgspec
 from django.conf import settings
+from django.db.models import F
 
 from dlqadmin.broker import clusters
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
-from dlqadmin.replays.models import GroupSeen, ReplayItem
+from dlqadmin.replays.models import GroupHistory, ReplayItem
 from dlqadmin.replays.outcomes.dead_letter_matches import CONNECT_GROUP, writer_groups
-from dlqadmin.replays.outcomes.evidence import Observed
+from dlqadmin.replays.outcomes.evidence import CommitHistory, Observed
 from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Partition
+from dlqadmin.replays.outcomes.offset_evidence import LOOK_MAY_TAKE
 from dlqadmin.replays.outcomes.retry_topics import RetryTopic, delay_s, onward, parse
 from dlqadmin.replays.outcomes.share_groups import is_share_group
 
-GAP = timedelta(minutes=5)  # after a longer gap between looks, the owner of a partition in between is unknown
+GAP = timedelta(minutes=5)  # after a longer gap between looks, anything may have happened to a group in between
 SAMPLE = 50  # newest dead letters of each topic that are searched for their origin
 READ_S = 10.0  # for the first record after a commit
 # Maximum age of a list of a topic's readers: while a topic has no known reader, and otherwise.
@@ -39,7 +41,7 @@ class Foreign(msgspec.Struct, frozen=True):
     unwatched: str = ""
     retrying: str = ""
     settle: timedelta = timedelta(0)
-    seen: Mapping[int, tuple[datetime | None, int | None]] = {}
+    histories: Mapping[int, CommitHistory] = {}
 
     @property
     def followed(self) -> tuple[str, ...]:
@@ -48,14 +50,12 @@ class Foreign(msgspec.Struct, frozen=True):
 
     def observed(self, partition: int, place: Partition) -> Observed:
         """Return the facts about one partition."""
-        since, then = self.seen.get(partition, (None, None))
         return Observed(
             there=self.group.state != "dead",
             kind=self.group.kind,
             owned=place in self.group.owned or self.group.rebalances,
             commits=bool(self.group.committed),
-            owned_since=since,
-            committed_then=then,
+            history=self.histories.get(partition),
             unwatched=self.unwatched,
             retrying=self.retrying,
             settle=self.settle,
@@ -83,7 +83,7 @@ def look(
     if group.state == "dead" and is_share_group(name, topic):
         return Foreign(group=msgspec.structs.replace(group, kind="share"))
     there = cluster.all_topics()
-    seen = note(group, topic, there.get(topic, 0), now)  # even if the rest can't be told yet
+    histories = note(group, topic, there.get(topic, 0), now)  # even if the rest can't be told yet
     retries = onward(topic, there)
     unwatched, retrying = _retries(name, retries, cluster) if retries else ("", "")
     known = paths(name, topic, parse(topic, there))
@@ -95,7 +95,7 @@ def look(
         retrying=retrying,
         # A record may wait in every retry topic before it becomes a dead letter.
         settle=timedelta(seconds=max(settings.OBSERVED_SETTLE_S, sum(map(delay_s, retries)))),
-        seen=seen,
+        histories=histories,
     )
 
 
@@ -107,34 +107,69 @@ def readers(on: Iterable[GroupOnTopic], engine: Collection[str]) -> list[str]:
     return [group.name for group in on if group.committed and group.name not in engine]
 
 
-def note(
-    group: GroupOnTopic, topic: str, partitions: int, now: datetime
-) -> dict[int, tuple[datetime | None, int | None]]:
-    """Store who owns each partition now.
+def note(group: GroupOnTopic, topic: str, partitions: int, now: datetime) -> dict[int, CommitHistory]:
+    """Store this look at the group, and return the history of each partition.
 
-    Return, by partition, the first look since which every look saw an owner, and the committed offset at that look. A
-    rebalance does not end that period: while a group has members, Kafka accepts commits from nobody else.
+    A commit since the previous look is a member's in each of these cases:
+
+    - Both looks saw members that own the partition, or will own it after a rebalance: while a group has members, Kafka
+      accepts commits from nobody else.
+    - The commit is a consumer's by its leader epoch.
+
+    Any other commit begins a new history, as a longer gap between looks does: somebody may have moved the offset.
     """
-    rows = {row.partition: row for row in GroupSeen.objects.filter(group=group.name, topic=topic)}
-    fresh = []
+    here = clusters.key(clusters.current())
+    rows = GroupHistory.objects.filter(cluster=here, group=group.name, topic=topic)
+    known = {row.partition: row for row in rows}
+    histories = []
     for number in range(partitions):
         place = (topic, number)
-        row = rows.get(number) or GroupSeen(group=group.name, topic=topic, partition=number, seen_at=now)
-        lately = row.owned_since is not None and now - row.seen_at <= GAP
-        if place in group.owned:
-            if not lately:
-                row.owned_since, row.committed_then = now, group.committed.get(place)
-        elif not (lately and group.rebalances):
-            row.owned_since, row.committed_then = None, None
-        row.seen_at = max(row.seen_at, now)
-        fresh.append(row)
-    GroupSeen.objects.bulk_create(
-        fresh,
+        row, committed = known.get(number), group.committed.get(place)
+        is_read = place in group.owned or group.rebalances
+        if row is None or not _goes_on(row, group, place, now, is_read=is_read):
+            row = GroupHistory(
+                cluster=here,
+                group=group.name,
+                topic=topic,
+                partition=number,
+                since=now,
+                committed_then=committed,
+                trusted_from=_trusted_from(group, place, now),
+                previous_look=row.looked_at if row else None,
+            )
+        row.committed, row.is_read, row.looked_at = committed, is_read, now
+        histories.append(row)
+    GroupHistory.objects.bulk_create(
+        histories,
         update_conflicts=True,
-        unique_fields=["group", "topic", "partition"],
-        update_fields=["owned_since", "committed_then", "seen_at"],
-    )
-    return {row.partition: (row.owned_since, row.committed_then) for row in fresh}
+        unique_fields=["cluster", "group", "topic", "partition"],
+        update_fields=[
+            "since", "committed_then", "trusted_from", "previous_look", "committed", "is_read", "looked_at",
+        ],
+    )  # fmt: skip
+    return {
+        row.partition: CommitHistory(row.since, row.committed_then, row.trusted_from, row.previous_look)
+        for row in histories
+    }
+
+
+def _goes_on(row: GroupHistory, group: GroupOnTopic, place: Partition, now: datetime, *, is_read: bool) -> bool:
+    """Return whether the group is as the last look saw it, except for what members have committed."""
+    if now - row.looked_at > GAP:  # the last look may be of a clock that was put back since
+        return False
+    return group.committed.get(place) == row.committed or place in group.consumed or (is_read and row.is_read)
+
+
+def put_clock_ahead(ahead: timedelta) -> None:
+    """Move the times of the last looks with a clock that was put ahead, because there was no gap."""
+    GroupHistory.objects.update(looked_at=F("looked_at") + ahead)
+
+
+def _trusted_from(group: GroupOnTopic, place: Partition, now: datetime) -> datetime | None:
+    """Return when a record may have been sent that a member has read, if this first look sees a commit past it."""
+    if place in group.consumed:
+        return now - GAP
+    return now - LOOK_MAY_TAKE if place in group.owned else None
 
 
 class Paths(msgspec.Struct, frozen=True):

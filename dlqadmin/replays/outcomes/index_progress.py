@@ -99,11 +99,12 @@ def _covered(topic: str, known: Mapping[int, int], ends: Mapping[int, int], now:
 
     The current ends then become the next goal. None if the index has not reached them.
     """
-    goal, fresh = IndexGoal.objects.get_or_create(topic=topic, defaults={"ends": ends, "noted_at": now})
+    here = clusters.key(clusters.current())
+    goal, fresh = IndexGoal.objects.get_or_create(cluster=here, topic=topic, defaults={"ends": ends, "noted_at": now})
     wanted = {} if fresh else {int(number): end for number, end in goal.ends.items()}
     anew = any(ends.get(number, 0) < end for number, end in wanted.items())
     reached = all(known.get(number, 0) >= end for number, end in wanted.items())
     if anew or reached:
         # Guarded by `noted_at`: another look may have set a newer goal.
-        IndexGoal.objects.filter(topic=topic, noted_at=goal.noted_at).update(ends=ends, noted_at=now)
+        IndexGoal.objects.filter(pk=goal.pk, noted_at=goal.noted_at).update(ends=ends, noted_at=now)
     return goal.noted_at if reached and not (anew or fresh) else None

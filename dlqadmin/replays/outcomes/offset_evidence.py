@@ -9,11 +9,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from dlqadmin.replays.models import ItemState
-from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts, Observed, ReaderState
+from dlqadmin.replays.outcomes.evidence import CommitHistory, Decision, ItemFacts, Observed, ReaderState
 from dlqadmin.replays.reasons import Reason
+from dlqadmin.rest.times import iso
 
 COMMIT_MAY_TAKE = timedelta(seconds=60)  # a reader that has just started has committed nothing yet
-# From sending to the first look: an owner seen by then owned the partition before
+# From sending to the first look: an owner seen by then owned the partition before. Longer times without a look are
+# named as the reason why an outcome is unknown.
 LOOK_MAY_TAKE = timedelta(seconds=30)
 Late = Callable[[ItemFacts, ReaderState, datetime], bool]
 
@@ -66,12 +68,8 @@ def _past(facts: ItemFacts, offset: int, group: ReaderState, seen: Observed) -> 
                 Reason.EXTERNAL_OFFSETS,
                 f"{group.name} committed past the record, but has no members, so it is unclear who committed",
             )
-        if not _by_owner(facts, offset, seen):
-            return _unknown(
-                Reason.OFFSET_MOVED_BY_HAND,
-                f"{group.name} committed past the record, but no member was seen that could have read it: "
-                "its offset was moved, or the dashboard could not look meanwhile",
-            )
+        if not _by_member(facts, offset, seen.history):
+            return _unproven(facts, group, seen.history)
         if facts.begin > offset or not facts.readable:
             return _unknown(
                 Reason.EXPIRED_OR_COMPACTED,
@@ -85,15 +83,35 @@ def _past(facts: ItemFacts, offset: int, group: ReaderState, seen: Observed) -> 
     return None
 
 
-def _by_owner(facts: ItemFacts, offset: int, seen: Observed) -> bool:
+def _by_member(facts: ItemFacts, offset: int, history: CommitHistory | None) -> bool:
     """Return whether a member of the group committed past the record.
 
-    Every look since sending saw an owner, or saw one that took over before the commit.
+    Either the looks since the record was sent leave no other explanation, or the first of them shows it.
     """
-    if seen.owned_since is None:
+    if history is None:
         return False
-    before = seen.committed_then is None or seen.committed_then <= offset
-    return before or seen.owned_since <= facts.sent_at + LOOK_MAY_TAKE
+    before = history.committed_then is None or history.committed_then <= offset
+    return before or (history.trusted_from is not None and history.trusted_from <= facts.sent_at)
+
+
+def _unproven(facts: ItemFacts, group: ReaderState, history: CommitHistory | None) -> Decision:
+    """Return why it is unknown who committed past the record: nobody looked, or the offset was moved."""
+    if history is None:
+        return _unknown(Reason.NOT_OBSERVED, f"{group.name} committed past the record, but it was never looked at")
+    looked_at = max(facts.sent_at, history.previous_look or facts.sent_at)
+    if history.since - looked_at <= LOOK_MAY_TAKE:
+        return _unknown(
+            Reason.OFFSET_MOVED_BY_HAND,
+            f"{group.name} committed past the record, but no member was seen that could have read it: "
+            "its offset was moved, or a member came or left between two looks",
+        )
+    # Without the time of sending: records with equal sentences are stored in one statement.
+    began = "its sending" if looked_at == facts.sent_at else iso(looked_at)
+    return _unknown(
+        Reason.NOT_OBSERVED,
+        f"{group.name} committed past the record between {began} and {iso(history.since)}, "
+        "while the dashboard could not look at the group",
+    )
 
 
 def _after(facts: ItemFacts, group: ReaderState, seen: Observed, now: datetime, is_late: Late) -> Decision:

@@ -9,12 +9,13 @@ from celery import shared_task
 from django.utils import timezone
 
 from dlqadmin.broker import clusters
-from dlqadmin.replays.outcomes import engine_reports, watcher
+from dlqadmin.replays.outcomes import clock_jumps, engine_reports, foreign_groups, unwatched_clusters, watcher
 
 REPORTS_KEPT = timedelta(days=7)
 
 
 _watching = threading.Lock()
+_clock = clock_jumps.ClockJumps()
 
 
 @shared_task
@@ -23,9 +24,12 @@ def watch_replays() -> None:
     if not _watching.acquire(blocking=False):
         return
     try:
+        if ahead := _clock.ahead():
+            foreign_groups.put_clock_ahead(ahead)
         for cluster in clusters.indexed():
             with clusters.on(cluster):
                 watcher.watch()
+        unwatched_clusters.end_waits(timezone.now())
     finally:
         _watching.release()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import msgspec
@@ -82,7 +82,16 @@ def of(items: Sequence[ReplayItem]) -> list[Spot]:
 
 def awaited() -> QuerySet[Replay]:
     """Return the replays to the current cluster that have sent something and are not done."""
-    return _here().exclude(status__in=(ReplayStatus.PLANNING, ReplayStatus.PLANNED, ReplayStatus.DONE))
+    return _unfinished(_here())
+
+
+def awaited_elsewhere(watched: Collection[str]) -> QuerySet[Replay]:
+    """Return the replays that have sent something to a cluster which is not among these, and are not done."""
+    return _unfinished(Replay.objects.exclude(target_cluster__in=watched))
+
+
+def _unfinished(replays: QuerySet[Replay]) -> QuerySet[Replay]:
+    return replays.exclude(status__in=(ReplayStatus.PLANNING, ReplayStatus.PLANNED, ReplayStatus.DONE))
 
 
 def _here() -> QuerySet[Replay]:

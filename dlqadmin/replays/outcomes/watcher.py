@@ -33,7 +33,7 @@ from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Live
 from dlqadmin.replays.outcomes.snapshot import Seen, look
 from dlqadmin.replays.outcomes.target_readers import look as look_at_readers
 from dlqadmin.replays.outcomes.waiting_partitions import Spot
-from dlqadmin.replays.reasons import Reason
+from dlqadmin.replays.reasons import UNPROVEN_COMMIT, Reason
 from dlqadmin.rest.text import counted
 
 MOST_ITEMS = 10_000
@@ -224,6 +224,8 @@ def _matters(item: ReplayItem, decision: Decision) -> bool:
 def _decided(item: ReplayItem, facts: ItemFacts, now: datetime) -> Decision:
     """Decide. An unknown item stays unknown until it has an outcome, with a text about its wait."""
     decision = decide(facts, now)
+    if item.state == ItemState.UNKNOWN and {item.reason, decision.reason} <= UNPROVEN_COMMIT:
+        return Decision(ItemState.UNKNOWN, item.reason, item.evidence)
     settles = decision.reason == Reason.SETTLING  # starts to settle only once the item has this reason
     if item.state == ItemState.UNKNOWN and decision.state is ItemState.SENT and not settles:
         again = f"unknown before, and waiting again: {decision.evidence}"

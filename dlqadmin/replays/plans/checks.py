@@ -59,7 +59,7 @@ def _elsewhere(facts: Facts) -> Iterator[CheckDocument]:
             return
         text = (
             f"The records go to cluster {name}, whose consumer groups are not watched: all outcomes will be "
-            "unknown(no_group)."
+            "unknown(cluster_unwatched)."
         )
         yield check(WARN, "Another cluster", text)
 

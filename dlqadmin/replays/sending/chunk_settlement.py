@@ -17,7 +17,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.replays import events
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.item_rows import Loaded, load, token
-from dlqadmin.replays.items.watched_clusters import watches
+from dlqadmin.replays.items.watched_clusters import unwatched, watches
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.reasons import Reason
 from dlqadmin.replays.sending import queueing
@@ -65,8 +65,8 @@ def becomes(replay: Replay) -> item_states.SentState:
             ItemState.UNKNOWN, SHADOW, "sent to a shadow topic, where outcomes are not watched"
         )
     if not watches(replay.target_cluster):
-        evidence = f"sent to cluster {replay.target_cluster}, whose consumer groups are not watched"
-        return item_states.SentState(ItemState.UNKNOWN, Reason.NO_GROUP, evidence)
+        evidence = unwatched(replay.target_cluster)
+        return item_states.SentState(ItemState.UNKNOWN, Reason.CLUSTER_UNWATCHED, evidence)
     return item_states.SentState()
 
 

@@ -119,13 +119,13 @@ def find(cluster: str = "") -> list[LostReplay]:
 
 def _ask(uuid: UUID, there: ClusterView, own: str) -> LostReplay | None:
     """Return what the stand-in group tells. None if another installation wrote it."""
-    committed = topics.committed_with_metadata(f"{STAND_IN}{uuid}", [(topic, 0) for topic in there.topics])
+    committed = topics.commits(f"{STAND_IN}{uuid}", [(topic, 0) for topic in there.topics])
     if not committed:  # its topic was deleted, or may not be seen
         return LostReplay(uuid)
-    ((topic, _), (progress, text)), *_ = committed.items()
-    lost = LostReplay(uuid, topic, progress)
+    ((topic, _), commit), *_ = committed.items()
+    lost = LostReplay(uuid, topic, commit.offset)
     try:
-        told = msgspec.json.decode(text, type=_Metadata)
+        told = msgspec.json.decode(commit.metadata, type=_Metadata)
     except msgspec.MsgspecError:  # an earlier version wrote none
         return lost
     lost = msgspec.structs.replace(lost, source=told.source)

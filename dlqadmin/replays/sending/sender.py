@@ -34,6 +34,7 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
     `sender` names the caller. One sender holds a replay at a time; all others get False. Temporary errors end the
     slice. Errors that persist pause the replay and are shown as its reason.
     """
+    began = time.monotonic()
     replay = _claim(pk, sender)
     if replay is None:
         return False
@@ -55,7 +56,7 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
             chunk_settlement.settle(left, beat)
             chunk_settlement.catch_up(replay)
             replay.refresh_from_db(fields=["progress"])
-            more = SendingSlice(replay, producer, sender).run(time.monotonic() + budget_s)
+            more = SendingSlice(replay, producer, sender, began).run(time.monotonic() + budget_s)
             if Replay.objects.filter(pk=pk, status=ReplayStatus.CANCELLED).exists():
                 cancellation.leave_out(replay, timezone.now(), beat)
             return more

@@ -32,7 +32,9 @@ from dlqadmin.replays.sending.read_ahead import Window
 from dlqadmin.replays.sending.transaction_thread import Flight
 from dlqadmin.rest.text import counted
 
-CHUNK_S = 0.2  # seconds of the allowed rate in one chunk
+# Seconds of the allowed rate in one chunk. A chunk that takes longer, as on a database that is far away, is followed
+# by a larger one, so that the replay keeps its rate.
+CHUNK_S, LARGEST_CHUNK_S = 0.2, 5.0
 LOOK_S = 0.1  # how often a waiting sender checks whether it may continue
 DECIDE_S = 0.5  # how often the pause rules are applied after the canary
 CHANGEABLE = ("rate", "steps", "step", "accepted")  # fields that a person can change while the replay runs
@@ -52,7 +54,8 @@ class Ready(NamedTuple):
 class SendingSlice:
     """A sender's work on a replay for a few seconds."""
 
-    def __init__(self, replay: Replay, producer: ChunkProducer, sender: str) -> None:
+    def __init__(self, replay: Replay, producer: ChunkProducer, sender: str, began: float) -> None:
+        """`began` is the monotonic time at which the sender took the replay."""
         self.replay = replay
         self.sender = sender
         self.destinations = Destinations(replay)
@@ -67,6 +70,7 @@ class SendingSlice:
         self._written: tuple[Chunk, Sequence[Loaded]] | None = None  # committed in Kafka, not yet in the database
         self._taken: int | None = 0  # planned items are at or after this ordinal; None: there are no more
         self._free_until = 0.0  # monotonic time of the next decision
+        self._took_s = time.monotonic() - began  # for the last chunk, or until the first one can be sent
 
     def run(self, until: float, wait: Callable[[float], None] = time.sleep) -> bool:
         """Write chunks until the time is over, then update the marks of the dead letters.
@@ -102,6 +106,7 @@ class SendingSlice:
             chunk = self._open(ready.batch)
             if chunk is None or not self._send(chunk, ready, most, is_hurried=not rate and self._is_free(until)):
                 return False
+            self._took_s = time.monotonic() - began
             if not self._rest(began + (len(ready.batch) / rate if rate else 0), wait):
                 return False
         return True
@@ -121,7 +126,8 @@ class SendingSlice:
         replay = self.replay
         most = min(self._flight.size.most, replay.chunk_records)
         if rate:
-            most = min(most, max(1, int(rate * CHUNK_S)))
+            seconds = min(max(CHUNK_S, self._took_s), LARGEST_CHUNK_S)
+            most = min(most, max(1, int(rate * seconds)))
         if not are_outcomes_watched(replay):
             return most
         now = time.monotonic()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
@@ -37,7 +37,6 @@ SINK, GROUP = "sink", "billing"
 PARTITIONS = 2
 RATE = 30  # replayed records a second, so that a replay lasts as long as what happens to it
 FED, FEED_EVERY_S = 8, 0.25  # records into each partition of the origin, and how often
-UNKNOWN = ("unknown", "offset_moved_by_hand")
 UP_S, SETTLE_TIMEOUT_S = 120, 300
 PLACES = "SELECT ordinal, sent_partition, sent_offset FROM replays_replayitem WHERE sent_offset IS NOT NULL"
 INDEXED = (
@@ -118,7 +117,6 @@ class BusyProduct(WatchedReplay):
             "SIGN_IN_RATE": "1000/minute",
             "PYTHONWARNINGS": "ignore",
         }
-        self.may_be_unknown = False  # outcomes: of records that were read while nobody could look
         self._replicas = str(replicas)
         self._client: httpx.Client | None = None
 
@@ -228,17 +226,8 @@ class BusyProduct(WatchedReplay):
                 self.rows(PLACES), [(ordinal(one), one.partition(), one.offset()) for one in sent]
             ),
             "failed again": judge_unordered([one for one in replayed if fails(one)], sorted(dead)),
-            "outcomes": self._outcomes(dead),
+            "outcomes": judge_outcomes(replayed, dead, self.claims()),
         }
-
-    def _outcomes(self, dead: Collection[int]) -> Verdict:
-        claims = self.claims()
-        known = (
-            {number for number, said in claims if said not in UNKNOWN}
-            if self.may_be_unknown
-            else {*range(self.replayed)}
-        )
-        return judge_outcomes(sorted(known), dead, [claim for claim in claims if claim[0] in known])
 
     def pauses(self, since: float) -> dict[str, float]:
         """Return the longest pauses in s of the engine, the indexer and the replay after a time in s of the epoch."""

@@ -24,14 +24,6 @@ def own_broker(tmp_path: Path) -> Iterator[LocalBroker]:
 
 
 @pytest.fixture
-def own_redis() -> Iterator[LocalRedis]:
-    """A Redis of this test alone."""
-    started = LocalRedis().start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture
 def own_postgres() -> Iterator[LocalPostgres]:
     """A PostgreSQL of this test alone."""
     started = LocalPostgres().start()

@@ -112,8 +112,6 @@ def test_delay_and_loss(remote: Remote) -> None:
 
 
 def test_each_service_is_cut_off_in_turn(remote: Remote) -> None:
-    """The looks at a foreign group have a gap then, so some outcomes are unknown. None is wrong."""
-    remote.busy.may_be_unknown = True
     for service, sentence in SENTENCES.items():
         began = time.monotonic()
         with remote.network.without(remote.ports[service]):

@@ -28,6 +28,7 @@ class FakeAnswers:
         self.groups = groups
         self.asked: list[str] = []
         self.refusing: set[str] = set()  # groups whose offsets are not told
+        self.consumed: set[tuple[str, int]] = set()  # partitions in which a consumer has committed
 
     def names(self) -> Sequence[str]:
         return list(self.groups)
@@ -38,11 +39,14 @@ class FakeAnswers:
     def partitions(self, topic: str) -> int | None:
         return {"orders": 2}.get(topic)
 
-    def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+    def commits(
+        self, group: str, wanted: Sequence[tuple[str, int]]
+    ) -> Mapping[tuple[str, int], topics.CommittedOffset]:
         self.asked.append(group)
         if group in self.refusing:
             raise BrokerUnavailable("Group authorization failed")
-        return {place: offset for place, offset in self.groups[group][1].items() if place in wanted}
+        found = {place: offset for place, offset in self.groups[group][1].items() if place in wanted}
+        return {place: topics.CommittedOffset(offset, "", place in self.consumed) for place, offset in found.items()}
 
 
 def test_only_groups_with_something_on_the_topics_are_told() -> None:
@@ -51,6 +55,14 @@ def test_only_groups_with_something_on_the_topics_are_told() -> None:
     assert groups_on(["orders", "absent"], kafka=kafka) == (
         GroupOnTopic("billing", "stable", "consumer", 2, ORDERS, frozenset({("orders", 1)})),
     )
+
+
+def test_it_is_told_where_a_consumer_has_committed() -> None:
+    kafka = FakeAnswers(billing=(GroupDescription("billing", "empty"), ORDERS))
+    kafka.consumed = {("orders", 1)}
+    (group,) = groups_on(["orders"], kafka=kafka)
+    assert group.consumed == group.of("orders").consumed == {("orders", 1)}
+    assert group.of("other").consumed == frozenset()
 
 
 def test_named_groups_are_told_even_if_they_are_not_there() -> None:
@@ -110,7 +122,9 @@ def test_offsets_that_are_not_told_may_be_told_the_next_time_by_what_the_client_
     cause: Exception, passing: bool
 ) -> None:
     class Silent(FakeAnswers):
-        def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        def commits(
+            self, group: str, wanted: Sequence[tuple[str, int]]
+        ) -> Mapping[tuple[str, int], topics.CommittedOffset]:
             raise BrokerUnavailable("no offsets") from cause
 
     (group,) = groups_on(["orders"], kafka=Silent(audit=(GroupDescription("audit", "stable"), ORDERS)))
@@ -162,9 +176,11 @@ def test_offsets_are_asked_of_the_cluster_that_the_groups_are_on(settings: Setti
     asked: list[object] = []
 
     class There(FakeAnswers):
-        def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        def commits(
+            self, group: str, wanted: Sequence[tuple[str, int]]
+        ) -> Mapping[tuple[str, int], topics.CommittedOffset]:
             asked.append(topics.client_config()["bootstrap.servers"])
-            return super().committed(group, wanted)
+            return super().commits(group, wanted)
 
     with clusters.on("dr"):
         groups_on(["orders"], kafka=There(billing=(GroupDescription("billing", "stable"), ORDERS)))

@@ -97,7 +97,10 @@ class FakeCluster:
         return {topic: self.groups_on([topic]) for topic in topics}
 
     def joins(self, name: str, committed: int | None, topic: str = TOPIC, **known: Any) -> None:
-        """A foreign group with one member that has the topic's partition, or with none (`members=0`)."""
+        """A foreign group with one member that has the topic's partition, or with none (`members=0`).
+
+        `consumed`: the commit is a consumer's by its leader epoch.
+        """
         before = self.groups.get(name)
         place = (topic, 0)
         members = known.get("members", 1)
@@ -108,6 +111,7 @@ class FakeCluster:
             members,
             {**(before.committed if before else {}), **({} if committed is None else {place: committed})},
             (before.owned if before else frozenset()) | {place} if members else frozenset(),
+            consumed=frozenset({place} if known.get("consumed") else ()),
         )
 
     def _has(self, name: str, topics: Sequence[str]) -> bool:
@@ -119,6 +123,7 @@ class FakeCluster:
             group,
             committed={place: offset for place, offset in group.committed.items() if place[0] in topics},
             owned=frozenset(place for place in group.owned if place[0] in topics),
+            consumed=frozenset(place for place in group.consumed if place[0] in topics),
         )
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:

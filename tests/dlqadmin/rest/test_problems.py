@@ -79,6 +79,16 @@ def test_a_full_disk_of_the_database_is_named() -> None:
     assert "The disk of the database is full." in response.content.decode()
 
 
+def test_a_full_disk_on_which_postgresql_opens_no_connection_is_named() -> None:
+    said = 'connection failed: connection to server at "127.0.0.1", port 5432 failed: FATAL:  could not write init file'
+    try:
+        raise OperationalError(said)
+    except OperationalError:
+        response = problems.server_error(RequestFactory().get("/api/v1/health"))
+    assert_problem(response, 503)
+    assert "The disk of the database is full." in response.content.decode()
+
+
 def test_a_method_that_is_not_there_is_a_problem(as_viewer: APIClient) -> None:
     assert_problem(as_viewer.put("/api/v1/health", {}), 405)
 

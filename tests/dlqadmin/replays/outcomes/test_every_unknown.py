@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dlqadmin.replays.outcomes.decision import decide
-from dlqadmin.replays.outcomes.evidence import ItemFacts, LetterEvidence, Observed, ReaderState
+from dlqadmin.replays.outcomes.evidence import CommitHistory, ItemFacts, LetterEvidence, Observed, ReaderState
 from dlqadmin.replays.reasons import WHY_UNKNOWN, Reason, remedy
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 DLQ, LETTER = "billing.dlq", LetterEvidence(17, "billing.dlq / 0 / 71")
 HIDDEN = "dead letters go to billing.dlq, which is not indexed"
 
@@ -24,27 +24,33 @@ def connector(**known: Any) -> ReaderState:
 
 def foreign(offsets: int | None = 41, *, known: dict[str, Any] | None = None, **seen: Any) -> ReaderState:
     """A consumer group that is not the engine's; one member has had the partition for an hour."""
-    owned = {"owned_since": NOW - HOUR, "committed_then": 3, **seen}
+    observed = Observed(**{"history": CommitHistory(NOW - HOUR, 3), **seen})
     return ReaderState(
-        **{"name": "billing", "committed": offsets, "dead_letters": DLQ, **(known or {})}, observed=Observed(**owned)
+        **{"name": "billing", "committed": offsets, "dead_letters": DLQ, **(known or {})}, observed=observed
     )
 
 
 ROWS: list[tuple[Reason, dict[str, Any]]] = [
     (Reason.NO_GROUP, {"group": None}),
     (Reason.NO_GROUP, {"group": foreign(None, there=False)}),
-    (Reason.NO_GROUP, {"group": connector(), "report": "delivered", "elsewhere": "dr"}),
-    (Reason.NO_GROUP, {"group": connector(), "placed": LETTER, "recreated": True, "elsewhere": "dr"}),
+    (Reason.CLUSTER_UNWATCHED, {"group": connector(), "report": "delivered", "elsewhere": "dr"}),
+    (Reason.CLUSTER_UNWATCHED, {"group": connector(), "placed": LETTER, "recreated": True, "elsewhere": "dr"}),
     (Reason.GROUP_UNKNOWN, {"group": foreign(None, undescribed="Group authorization failed")}),
     (Reason.GROUP_EMPTY, {"group": connector(committed=40, stopped="to-sql is paused")}),
-    (Reason.GROUP_EMPTY, {"group": foreign(40, owned=False, owned_since=None)}),
+    (Reason.GROUP_EMPTY, {"group": foreign(40, owned=False)}),
     (Reason.NO_COMMITTED_OFFSET, {"group": connector(committed=None), "sent_at": NOW - HOUR}),
     (Reason.NO_COMMITTED_OFFSET, {"group": foreign(None), "sent_at": NOW - HOUR}),
     (Reason.OFFSET_MOVED_BY_HAND, {"group": connector()}),
-    (Reason.OFFSET_MOVED_BY_HAND, {"group": foreign(owned=False, owned_since=None)}),
+    (Reason.OFFSET_MOVED_BY_HAND, {"group": foreign(history=CommitHistory(NOW, 41))}),
     (
         Reason.OFFSET_MOVED_BY_HAND,
-        {"group": foreign(owned_since=NOW - MINUTE, committed_then=41), "sent_at": NOW - HOUR},
+        {"group": foreign(history=CommitHistory(NOW, 41, NOW - MINUTE, NOW - SECOND)), "sent_at": NOW - HOUR},
+    ),
+    (Reason.NOT_OBSERVED, {"group": foreign(history=None)}),
+    (Reason.NOT_OBSERVED, {"group": foreign(history=CommitHistory(NOW, 41)), "sent_at": NOW - MINUTE}),
+    (
+        Reason.NOT_OBSERVED,
+        {"group": foreign(history=CommitHistory(NOW, 41, NOW - MINUTE, NOW - HOUR)), "sent_at": NOW - 2 * HOUR},
     ),
     (Reason.EXTERNAL_OFFSETS, {"group": foreign(None, commits=False), "sent_at": NOW - HOUR}),
     (Reason.EXTERNAL_OFFSETS, {"group": foreign(kind="simple", owned=False)}),

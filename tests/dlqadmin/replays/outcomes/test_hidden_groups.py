@@ -9,7 +9,7 @@ import pytest
 
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.models import GroupSeen, ItemOutcome, ReplayItem
+from dlqadmin.replays.models import GroupHistory, ItemOutcome, ReplayItem
 from dlqadmin.replays.outcomes.decision import WATCHED_FOR
 from dlqadmin.replays.outcomes.foreign_groups import GAP
 from dlqadmin.replays.outcomes.watcher import SLOWLY
@@ -131,15 +131,13 @@ def test_the_group_itself_and_the_engines_are_no_other_writers(observe: Observe,
     assert looked_at(world) == "passed(observed)"
 
 
-def test_while_it_may_be_described_soon_the_record_waits_and_owners_are_remembered(
-    observe: Observe, hide: Hide
-) -> None:
+def test_while_it_may_be_described_soon_the_record_waits_and_its_history_goes_on(observe: Observe, hide: Hide) -> None:
     world = observe()
-    since = GroupSeen.objects.get(group=G).owned_since
+    since = GroupHistory.objects.get(group=G).since
     hide(world, passing=True)
     for _ in range(3):
         world.watch(after=GAP)
-    assert (world.outcome(), GroupSeen.objects.get(group=G).owned_since) == ("sent(waiting)", since)
+    assert (world.outcome(), GroupHistory.objects.get(group=G).since) == ("sent(waiting)", since)
     hide(world, "")
     assert looked_at(world) == "passed(observed)"
 

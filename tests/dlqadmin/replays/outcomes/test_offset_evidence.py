@@ -9,7 +9,7 @@ import pytest
 
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.models import GroupSeen, ItemOutcome, Replay, ReplayItem
+from dlqadmin.replays.models import GroupHistory, ItemOutcome, Replay, ReplayItem
 from dlqadmin.replays.outcomes.foreign_groups import RARELY_S, SOON_S
 from dlqadmin.replays.outcomes.watcher import SLOWLY
 from tests.dlqadmin.fakes import FakeEngine
@@ -55,12 +55,12 @@ def test_committed_past_by_its_member_and_nothing_came_back_is_passed_and_only_o
 def test_a_group_that_kafka_does_not_describe_is_unknown_until_it_does(observe: Build) -> None:
     world = observe(watch=[G])
     world.watch()
-    since = GroupSeen.objects.get(group=G).owned_since
+    since = GroupHistory.objects.get(group=G).since
     (known,) = world.cluster.groups.values()
     refused = "Group authorization failed"
     world.cluster.groups[G] = GroupOnTopic(G, "unknown", "unknown", 0, {}, frozenset(), refused)
     world.watch(after=SLOWLY)
-    assert (world.outcome(), GroupSeen.objects.get(group=G).owned_since) == ("unknown(group_unknown)", since)
+    assert (world.outcome(), GroupHistory.objects.get(group=G).since) == ("unknown(group_unknown)", since)
     assert world.item().evidence == f"Kafka can't describe {G}: Group authorization failed"
     world.cluster.groups[G] = known
     world.watch(after=SLOWLY)
@@ -180,16 +180,6 @@ def test_an_owner_who_took_over_before_the_record_was_committed_past_has_read_it
     world.cluster.joins(G, BASE + 50)
     world.watch(after=SLOWLY)
     assert world.outcome() == "sent(settling)"
-
-
-def test_an_owner_who_left_between_two_looks_is_not_remembered(observe: Build) -> None:
-    world = observe()
-    world.watch()
-    assert GroupSeen.objects.get(group=G).owned_since == world.now
-    world.cluster.groups.clear()
-    world.cluster.joins(G, BASE, members=0)
-    world.watch(after=timedelta(seconds=2))
-    assert GroupSeen.objects.get(group=G).owned_since is None
 
 
 def test_what_is_unknown_settles_when_its_reader_comes_back(observe: Build) -> None:
