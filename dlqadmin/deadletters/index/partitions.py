@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,7 @@ LETTERS = DeadLetter._meta.db_table
 TABLES: tuple[type[models.Model], ...] = (DeadLetter, DeadLetterBody, DeadLetterText, DecodedValue)
 LOCK = 0x646C71_02  # an advisory lock; who adds or drops partitions holds it
 WAIT_S = 3.0  # for writers of other tables, who wait meanwhile
+AGAIN_S = 30.0
 # A unique index cannot span partitions, and need not: the positions of the indexer already forbid repeats.
 UNIQUE = '("cluster", "topic", "partition", "offset")'
 
@@ -43,10 +45,15 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class _Known:
-    """What this process knows: the last id that it took, and the id below which each has a partition."""
+    """What this process knows.
+
+    `reached` is the last id that it took, and each id below `end` has a partition. After a failure it adds none before
+    `again` (s, of the monotonic clock), so that a writer that holds a table up does not hold the index up too.
+    """
 
     reached: int | None = None
     end = 0
+    again = 0.0
 
 
 def reserve_ids(n: int) -> Sequence[int]:
@@ -59,27 +66,28 @@ def reserve_ids(n: int) -> Sequence[int]:
 def make_room(n: int) -> None:
     """Add partitions until there is room for `n` dead letters and half a partition more.
 
-    If that is impossible now, it is tried again at the next call. Raises DatabaseError if there is no room for `n`.
+    If that is impossible now, it is tried again later. Raises DatabaseError if there is no room for `n`.
     """
     if connection.vendor != "postgresql":
         return
     reached = _reached()
     wanted = reached + n + settings.INDEX_PARTITION_RECORDS // 2
-    if wanted < _Known.end:
+    if wanted < _Known.end or (reached + n < _Known.end and time.monotonic() < _Known.again):
         return
     try:
         with transaction.atomic(), limited_wait() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
             _extend(cursor, wanted)
     except DatabaseError as error:
-        if reached + n >= end():
+        _Known.end, _Known.again = end(), time.monotonic() + AGAIN_S
+        if reached + n >= _Known.end:
             raise
         log.warning("no partition was added to the index, it is tried again: %s", str(error).strip())
 
 
 def forget() -> None:
     """Forget what this process knows, because the database is another one."""
-    _Known.reached, _Known.end = None, 0
+    _Known.reached, _Known.end, _Known.again = None, 0, 0.0
 
 
 def partitions() -> list[Partition]:

@@ -207,9 +207,12 @@ def test_a_partition_is_added_while_there_is_still_room_and_somebody_else_may_ho
         cursor.execute(f"LOCK TABLE {Disposal._meta.db_table} IN ROW EXCLUSIVE MODE")
         assert beside(lambda: index([letter(0), letter(1)])).result(60) == 2
         assert "no partition was added to the index, it is tried again" in caplog.text
+        caplog.clear()
+        assert beside(lambda: index([letter(2)])).result(60) == 1
+        assert not caplog.text  # it waits before the next try, and the indexer does not
         with pytest.raises(DatabaseError, match="lock timeout"):
-            beside(lambda: index([letter(offset) for offset in range(2, 12)])).result(60)
-    assert index([letter(offset) for offset in range(2, 12)]) == 10
+            beside(lambda: index([letter(offset) for offset in range(3, 13)])).result(60)
+    assert index([letter(offset) for offset in range(3, 13)]) == 10
 
 
 def test_the_doctor_tells_who_may_not_add_a_partition() -> None:
