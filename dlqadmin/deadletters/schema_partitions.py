@@ -54,20 +54,20 @@ class _CatalogOperation(Operation):
 class LimitIds(_CatalogOperation):
     """Check that all ids are below a limit, while others read and write. Its migration must not be atomic.
 
-    Until there are other partitions, the last release can write at least `headroom` more rows.
+    The limit leaves room for as many rows as others write until `PartitionById`.
     """
 
     atomic = False
 
-    def __init__(self, tables: Sequence[Partitioned], headroom: int) -> None:
+    def __init__(self, tables: Sequence[Partitioned], room: int) -> None:
         super().__init__(tables)
-        self.headroom = headroom
+        self.room = room
 
     def forwards(self, cursor: Any) -> None:
         """Add the check to each table, and compare the rows with it."""
         first = self.tables[0]
         [(last,)] = _rows(cursor, f"SELECT coalesce(max({first.key}), 0) FROM {first.table}")  # noqa: S608 (names of ours)
-        below = (last // self.headroom + 2) * self.headroom
+        below = (last // self.room + 1) * self.room + self.room // 2
         for table, key, *_ in self.tables:
             cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {LIMIT}")  # of a migration that was ended
             cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {LIMIT} CHECK ({key} < {below}) NOT VALID")
@@ -82,16 +82,22 @@ class LimitIds(_CatalogOperation):
 class PartitionById(_CatalogOperation):
     """Make each table the first partition of a partitioned table of its name. `LimitIds` comes before.
 
-    Indexes, triggers, statistics, defaults and foreign keys become those of the partitioned table. Foreign keys that
-    refer to it are not checked again: VALIDATE them later. A unique index cannot span partitions unless it contains the
-    key, so each partition has an own one. Backwards, all rows are copied into one table.
+    A second partition has room for `size` rows, which the last release can write too: it adds none. Indexes, triggers,
+    statistics, defaults and foreign keys become those of the partitioned table. Foreign keys that refer to it are not
+    checked again: VALIDATE them later. A unique index cannot span partitions unless it contains the key, so each
+    partition has an own one. Backwards, all rows are copied into one table.
     """
+
+    def __init__(self, tables: Sequence[Partitioned], size: int) -> None:
+        super().__init__(tables)
+        self.size = size
 
     def forwards(self, cursor: Any) -> None:
         """Swap the tables."""
         _stop_writers(cursor)
         for one in self.tables:
-            _split(cursor, one)
+            below = _split(cursor, one)
+            add_partition(cursor, one, 1, below, below + self.size)
 
     def backwards(self, cursor: Any) -> None:
         """Merge the partitions."""
@@ -120,7 +126,19 @@ class _Named(NamedTuple):
     definition: str
 
 
-def _split(cursor: Any, one: Partitioned) -> None:
+def add_partition(cursor: Any, one: Partitioned, number: int, first: int, end: int) -> None:
+    """Add an empty partition to a partitioned table, for the ids from `first` to below `end`."""
+    name = f"{one.table}_p{number}"
+    # Made apart and attached: CREATE TABLE … PARTITION OF would wait for all readers.
+    cursor.execute(f"CREATE TABLE {name} (LIKE {one.table} INCLUDING ALL EXCLUDING DEFAULTS)")
+    if one.unique:
+        constraint, columns = one.unique
+        cursor.execute(f"ALTER TABLE {name} ADD CONSTRAINT {constraint}_p{number} UNIQUE ({columns})")
+    cursor.execute(f"ALTER TABLE {one.table} ATTACH PARTITION {name} FOR VALUES FROM ({first}) TO ({end})")
+
+
+def _split(cursor: Any, one: Partitioned) -> int:
+    """Make the table a partition of a new one; return the id below which it takes rows."""
     table, first = one.table, f"{one.table}{FIRST}"
     [(check,)] = _rows(
         cursor,
@@ -156,6 +174,7 @@ def _split(cursor: Any, one: Partitioned) -> None:
         cursor.execute(part.definition)
     for key in references:
         cursor.execute(f"ALTER TABLE {key.table} ADD CONSTRAINT {key.name} {key.definition} NOT VALID")
+    return below
 
 
 def _merge(cursor: Any, one: Partitioned) -> None:

@@ -19,6 +19,7 @@ from django.db import DatabaseError, connection, models, transaction
 
 from dlqadmin.deadletters.index.bulk_insert import bulk
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, DeadLetterText, DecodedValue
+from dlqadmin.deadletters.schema_partitions import Partitioned, add_partition
 
 LETTERS = DeadLetter._meta.db_table
 # Each has a partition for each range of ids. The first is that of the dead letters.
@@ -27,7 +28,7 @@ LOCK = 0x646C71_02  # an advisory lock; who adds or drops partitions holds it
 WAIT_S = 3.0  # for writers of other tables, who wait meanwhile
 AGAIN_S = 30.0
 # A unique index cannot span partitions, and need not: the positions of the indexer already forbid repeats.
-UNIQUE = '("cluster", "topic", "partition", "offset")'
+UNIQUE = ("dead_letter_coordinates", '"cluster", "topic", "partition", "offset"')
 
 log = logging.getLogger(__name__)
 
@@ -160,12 +161,9 @@ def _highest_number(cursor: Any) -> int:
 
 def _add(cursor: Any, new: Partition) -> None:
     for model in TABLES:
-        whole, name = model._meta.db_table, new.table(model)
-        # Made apart and attached: CREATE TABLE … PARTITION OF would wait for all readers.
-        cursor.execute(f"CREATE TABLE {name} (LIKE {whole} INCLUDING ALL EXCLUDING DEFAULTS)")
-        if model is DeadLetter:
-            cursor.execute(f"ALTER TABLE {name} ADD CONSTRAINT dead_letter_coordinates_p{new.number} UNIQUE {UNIQUE}")
-        cursor.execute(f"ALTER TABLE {whole} ATTACH PARTITION {name} FOR VALUES FROM ({new.first}) TO ({new.end})")
+        key = model._meta.pk.get_attname_column()[1]
+        one = Partitioned(model._meta.db_table, str(key), UNIQUE if model is DeadLetter else None)
+        add_partition(cursor, one, new.number, new.first, new.end)
 
 
 def _partition(name: str, bound: str) -> Partition:

@@ -11,7 +11,7 @@ TABLES = (
     Partitioned("deadletters_deadlettertext", "rowid"),
     Partitioned("deadletters_decodedvalue", "dead_letter_id"),
 )
-HEADROOM = 5_000_000
+ROOM = 1_000_000
 
 
 class Migration(migrations.Migration):
@@ -20,4 +20,4 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("deadletters", "0026_origin_sources")]
 
-    operations = [LimitIds(TABLES, HEADROOM)]
+    operations = [LimitIds(TABLES, ROOM)]

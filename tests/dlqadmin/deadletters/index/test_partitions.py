@@ -70,8 +70,9 @@ def index_days(*days: int, line: int = 54) -> None:
 
 
 def sizes() -> list[int]:
-    """Return the number of dead letters in each partition."""
-    return [DeadLetter.objects.filter(pk__gte=one.first, pk__lt=one.end).count() for one in partitions.partitions()]
+    """Return the numbers of dead letters in the partitions that have some."""
+    found = (DeadLetter.objects.filter(pk__gte=one.first, pk__lt=one.end) for one in partitions.partitions())
+    return [n for rows in found if (n := rows.count())]
 
 
 def drop_old() -> int:
@@ -84,7 +85,7 @@ def test_dead_letters_of_several_partitions_are_one_index(as_operator: APIClient
     index([letter(offset, at_ms=NOW_MS - offset * 1000) for offset in range(30)])
     while word_index.write_queued_words():
         pass
-    assert sizes()[:4] == [4, 10, 10, 6]
+    assert sizes() == [4, 10, 10, 6]
     rows = as_operator.get("/api/v1/dead-letters", {**ALL, "limit": "30"}).json()["results"]
     assert [row["offset"] for row in rows] == list(range(30))
     found = as_operator.get("/api/v1/dead-letters", {**ALL, "text": "constraint", "limit": "30"}).json()["results"]
@@ -108,10 +109,10 @@ def test_partitions_whose_dead_letters_are_all_old_are_dropped_with_all_they_hav
     index_days(5, 0)
     while word_index.write_queued_words():
         pass
-    assert sizes()[:4] == [4, 10, 10, 10]
+    assert sizes() == [4, 10, 10, 10]
     monkeypatch.setattr(retention, "_forget", lambda ids: pytest.fail(f"{len(ids)} rows were deleted one by one"))
     assert retention.prune(NOW - 4 * DAYS) == 24
-    assert sizes()[0] == 10
+    assert sizes() == [10]
     assert {model: model.objects.count() for model in (DeadLetter, DeadLetterBody, DeadLetterText)} == {
         DeadLetter: 10,
         DeadLetterBody: 10,
@@ -154,7 +155,7 @@ def test_dead_letters_wait_up_to_a_day_for_the_rest_of_their_partition() -> None
     index_days(0)
     before = NOW - 9 * DAYS + timedelta(hours=5)
     assert retention.prune(before) == 4
-    assert sizes()[:1] == [10]
+    assert sizes()[0] == 10
     assert retention.prune(before + timedelta(hours=5)) == 10
 
 
@@ -191,7 +192,7 @@ def test_what_a_kill_leaves_of_a_dropped_partition_goes_with_the_next_call(monke
         patch.setattr(old_partitions, "_drop_detached", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             drop_old()
-    assert len(old_partitions._detached()) == 2
+    assert len(old_partitions._detached()) == 3  # the first was empty
     assert Trace.objects.count() == 2
     index_days(0, 0)  # new partitions do not take the numbers of those that are left
     old_partitions.drop([], NOW)
@@ -258,6 +259,6 @@ def test_the_tables_become_partitions_and_whole_tables_again_with_their_rows() -
     rows[-1]["message"] = "written by the last release"
     assert list(DeadLetter.objects.order_by("pk").values()) == rows
     assert DeadLetterText.objects.count() == text
-    assert [one.number for one in partitions.partitions()] == [0]
+    assert [one.number for one in partitions.partitions()] == [0, 1]
     assert index([letter(5)]) == 1
     assert DeadLetter.objects.latest("pk").pk == rows[-1]["id"] + 1
