@@ -98,7 +98,7 @@ RETENTION_DAYS = limit(
 )
 INDEX_PARTITION_RECORDS = limit(
     "INDEX_PARTITION_RECORDS",
-    5_000_000,
+    10_000_000,
     "records",
     "The size of a new partition of the index. Its indexes should fit into PostgreSQL's memory.",
 )

@@ -7,7 +7,7 @@ from dlqadmin.deadletters.schema_changes import VendorSQL
 from dlqadmin.deadletters.schema_partitions import PartitionById
 
 TABLES = import_module("dlqadmin.deadletters.migrations.0027_limited_ids").TABLES
-SIZE = 5_000_000
+SIZE = 10_000_000
 TEXT = '"deadletters_deadlettertext"'
 # Its name was made by PostgreSQL.
 UNCHECKED = f"ALTER TABLE {TEXT} DROP CONSTRAINT deadletters_deadlettertext_rowid_fkey"
