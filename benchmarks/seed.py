@@ -89,8 +89,10 @@ def seed(rows: int, *, text: bool = True) -> None:
 def _load(rows: int, *, text: bool) -> None:
     from django.db.models import Max
 
+    from dlqadmin.deadletters.index import partitions
     from dlqadmin.deadletters.models import DeadLetter
 
+    partitions.make_room(rows)
     last = DeadLetter.objects.aggregate(last=Max("id"))["last"] or 0
     writer = _SeedWriter(last + 1)
     todo = failures(rows, now())
@@ -286,7 +288,8 @@ def _without_indexes() -> Iterator[None]:
             "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND indexname NOT LIKE '%%_pkey'",
             [tables],
         )
-        indexes = cursor.fetchall()
+        # Of a partitioned table, an index is made with those of its partitions.
+        indexes = [(name, definition.replace(" ON ONLY ", " ON ")) for name, definition in cursor.fetchall()]
         for name, _ in indexes:
             cursor.execute(f"DROP INDEX {name}")
     yield

@@ -12,14 +12,18 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from dlqadmin.connectors import client, connect_clusters
+from dlqadmin.deadletters.index import partitions
 from dlqadmin.doctor.check_results import CheckResult, error, ok, warning
 from dlqadmin.host.redis_server import executable
 from dlqadmin.rest import migrations_state
+from dlqadmin.rest.text import counted
 from engine.config.masking import mask_url
 from engine.config.plugin_versions import VERSION
 
 MOST_APART = timedelta(seconds=5)  # leases of jobs last 10 s and more
 TIMEOUT_S = 3.0
+LOCKS_OF_PARTITION = 17  # of a query over all dead letters, their bytes and words: tables and indexes
+QUERIES = 10  # at the same time
 
 
 def redis_checks() -> Iterator[CheckResult]:
@@ -56,8 +60,37 @@ def database_checks() -> Iterator[CheckResult]:
         yield error("database", f"{words}: {missing} migrations are missing.", "Run: dlqadmin manage migrate")
     else:
         yield ok("database", f"{words}; all migrations are applied.")
+        if connection.vendor == "postgresql":
+            yield from partition_checks()
     if now is not None:
         yield clock("PostgreSQL", now)
+
+
+def partition_checks() -> Iterator[CheckResult]:
+    """Yield the results for the partitions of the index: who may add one, and the locks that a query takes on them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_user, relowner::regrole::text, pg_has_role(relowner, 'USAGE') "
+            "AND has_schema_privilege(relnamespace, 'CREATE'), current_setting('max_locks_per_transaction')::int "
+            "* (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) "
+            "FROM pg_class WHERE oid = %s::regclass",
+            [partitions.LETTERS],
+        )
+        [(user, owner, may_add, locks)] = cursor.fetchall()
+    known = partitions.partitions()
+    room = known[-1].end - 1 - partitions.last_id()
+    words = f"The index has {counted(len(known), 'partition')}, with room for {room:,} more dead letters"
+    if not may_add:
+        remedy = (
+            f"Make {user} a member of {owner}, and let it create tables in the schema. The indexer adds partitions."
+        )
+        yield error("partitions", f"{words}. {user} may not add one.", remedy)
+    elif len(known) * LOCKS_OF_PARTITION * QUERIES > locks:
+        remedy = "Set max_locks_per_transaction of PostgreSQL higher, or INDEX_PARTITION_RECORDS."
+        text = f"{words}. PostgreSQL has {locks:,} locks. {QUERIES} queries at once may need more."
+        yield warning("partitions", text, remedy)
+    else:
+        yield ok("partitions", f"{words}.")
 
 
 def database_exists() -> bool:

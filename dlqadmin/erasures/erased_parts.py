@@ -89,7 +89,7 @@ def erase(erasure: Erasure, ids: Sequence[int], now: datetime) -> Counter[str]:
     DeadLetter.objects.filter(pk__in=found).update(
         key_text=None, key_hash=None, message="", original=Original.ERASED, trace=None
     )
-    counts["traces"] = remove_unused_traces(rows)
+    counts["traces"] = remove_unused_traces(row.trace_id for row in rows)
     return +counts
 
 

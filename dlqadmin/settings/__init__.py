@@ -92,8 +92,15 @@ RETENTION_DAYS = limit(
     "RETENTION_DAYS",
     0,
     "days",
-    "The time after which dead letters leave the index, unless a replay or a draft refers to them. 0 keeps all.",
+    "The time after which dead letters leave the index, unless a replay or a draft refers to them. On PostgreSQL they "
+    "may stay a day longer, until a whole partition leaves. 0 keeps all.",
     can_be_zero=True,
+)
+INDEX_PARTITION_RECORDS = limit(
+    "INDEX_PARTITION_RECORDS",
+    10_000_000,
+    "records",
+    "The size of a new partition of the index. Its indexes should fit into PostgreSQL's memory.",
 )
 APPROVAL_ABOVE = limit(
     "APPROVAL_ABOVE",

@@ -64,25 +64,43 @@ def _read(group_by_fingerprint: Mapping[int, int], narrow: Narrowing, most: int)
     # The index of fingerprints answers alone if no condition on topics is needed.
     whole = _part(narrow(DeadLetter._base_manager.all()), most)
     in_reach = _part(narrow(DeadLetter.objects.all()), most) if split else whole
-    parts: list[str] = []
-    arguments: list[Any] = []
-    for fingerprint, group in group_by_fingerprint.items():
-        part, parameters = in_reach if fingerprint in split else whole
-        parts.append(part)
-        arguments += [group, *(fingerprint if value == ANY else value for value in parameters)]
+    given = [
+        ({one: group for one, group in group_by_fingerprint.items() if (one in split) == is_split}, part)
+        for is_split, part in ((False, whole), (True, in_reach))
+    ]
+    join = _lateral if connection.vendor == "postgresql" else _union
+    parts = [join(groups, *part) for groups, part in given if groups]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT home, COUNT(*), COUNT(DISTINCT key_hash), MAX(place) FROM ("  # noqa: S608, joined from the above
-            + " UNION ALL ".join(parts)
+            + " UNION ALL ".join(sql for sql, _ in parts)
             + ") AS found GROUP BY home",
-            arguments,
+            [value for _, parameters in parts for value in parameters],
         )
         return [(int(home), count, keys, longest) for home, count, keys, longest in cursor.fetchall()]
 
 
+def _lateral(groups: Mapping[int, int], sql: str, parameters: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return a join of fingerprints with their newest dead letters: one plan, however many fingerprints there are."""
+    first, *pieces = sql.split("%s")
+    texts = ["given.fingerprint" if value == ANY else "%s" for value in parameters]
+    of_given = first + "".join(text + piece for text, piece in zip(texts, pieces, strict=True))
+    join = "SELECT given.home, newest.* FROM unnest(%s::bigint[], %s::bigint[]) AS given (fingerprint, home)"
+    others = [value for value in parameters if value != ANY]
+    return f"{join} CROSS JOIN LATERAL ({of_given}) AS newest", [list(groups), list(groups.values()), *others]
+
+
+def _union(groups: Mapping[int, int], sql: str, parameters: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return a union of the newest dead letters of each fingerprint, because SQLite has no lateral joins."""
+    arguments: list[Any] = []
+    for fingerprint, group in groups.items():
+        arguments += [group, *(fingerprint if value == ANY else value for value in parameters)]
+    return " UNION ALL ".join([f"SELECT %s AS home, newest.* FROM ({sql}) AS newest"] * len(groups)), arguments  # noqa: S608
+
+
 def _part(rows: QuerySet[DeadLetter], most: int) -> tuple[str, Sequence[Any]]:
-    """Return the statement about one fingerprint, and its parameters after the group."""
+    """Return the statement about one fingerprint, and its parameters."""
     # One LIMIT for each fingerprint ends each index scan early; GROUP BY over all rows would read them all.
     one = rows.filter(fingerprint_id=ANY).order_by("-failed_at", "-id").values_list("key_hash")[: most + 1]
     sql, parameters = one.query.sql_with_params()
-    return f"SELECT %s AS home, key_hash, ROW_NUMBER() OVER () AS place FROM ({sql}) AS newest", parameters  # noqa: S608, the ORM's
+    return f"SELECT key_hash, ROW_NUMBER() OVER () AS place FROM ({sql}) AS rows", parameters  # noqa: S608, the ORM's

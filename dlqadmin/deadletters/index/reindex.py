@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from dlqadmin.broker import clusters, topics
-from dlqadmin.deadletters.index import erased_records, letter_rows, writer
+from dlqadmin.deadletters.index import erased_records, letter_rows, partitions, writer
 from dlqadmin.deadletters.index.active_mappings import load_active_mappings
 from dlqadmin.deadletters.index.consumer import BATCH_BYTES
 from dlqadmin.deadletters.index.message_parser import parse_message, with_time
@@ -73,6 +73,7 @@ def rewrite_slices(topic: str, partition: int = 0, offset: int = 0) -> Iterator[
 def rewrite(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> int:
     """Replace the rows of these dead letters; return how many were written."""
     kept = [item for item in batch if not is_forgotten(item.failed_at, now)]
+    partitions.make_room(len(kept))  # PostgreSQL adds none after a deletion in the same transaction
     with transaction.atomic():
         positions = writer.lock_positions(kept, cluster, now)
         kept = erased_records.without_erased(kept, cluster, positions)
@@ -80,7 +81,7 @@ def rewrite(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> int:
         by_place = {(row.topic, row.partition, row.offset): row for row in found}
         seen = [_first_seen(item, by_place.get(writer.coordinates(item))) for item in kept]
         written = writer.write(seen, cluster, now, _removed_rows(found))
-        remove_unused_traces(found)
+        remove_unused_traces(row.trace_id for row in found)
     return written
 
 

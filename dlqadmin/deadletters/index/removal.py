@@ -5,9 +5,10 @@ Dead letters that other rows refer to stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from django.db.models import Exists, ForeignObjectRel, OuterRef, QuerySet
+from django.db import transaction
+from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 
 from dlqadmin.deadletters.models import (
     DeadLetter,
@@ -25,11 +26,16 @@ PARTS = (*DELETED, ReplayMark)
 
 def free(rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
     """Return the rows that only their own parts refer to: no replay, no outcome, no draft."""
+    for model, field in references():
+        rows = rows.filter(~Exists(model._default_manager.filter(**{field: OuterRef("pk")})))
+    return rows
+
+
+def references() -> Iterator[tuple[type[Model], str]]:
+    """Yield the models and fields that refer to dead letters and are not parts of them."""
     for relation in DeadLetter._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and relation.related_model not in PARTS:
-            refers = relation.related_model._default_manager.filter(**{relation.field.name: OuterRef("pk")})
-            rows = rows.filter(~Exists(refers))
-    return rows
+            yield relation.related_model, relation.field.name
 
 
 def lock_free(rows: QuerySet[DeadLetter], *, skip_locked: bool = False) -> list[DeadLetter]:
@@ -53,10 +59,11 @@ def remove(ids: Sequence[int]) -> int:
     return deleted.get(DeadLetter._meta.label, 0)
 
 
-def remove_unused_traces(of: Iterable[DeadLetter]) -> int:
-    """Delete traces of these dead letters that no dead letter has any more. Return how many."""
-    digests = {row.trace_id for row in of if row.trace_id}
+@transaction.atomic
+def remove_unused_traces(digests: Iterable[str | None]) -> int:
+    """Delete those of these traces that no dead letter has any more. Return how many."""
+    given = {digest for digest in digests if digest}
     unused = Trace.objects.filter(~Exists(DeadLetter.objects.filter(trace=OuterRef("pk"))))
-    locked = unused.select_for_update(skip_locked=True).filter(pk__in=digests).values_list("pk", flat=True)
+    locked = unused.select_for_update(skip_locked=True).filter(pk__in=given).values_list("pk", flat=True)
     # Checked again under the lock: an indexer may have written a dead letter with this trace since the first check.
     return unused.filter(pk__in=list(locked)).only("pk").delete()[0]

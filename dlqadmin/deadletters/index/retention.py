@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
+from dlqadmin.deadletters.index import old_partitions
 from dlqadmin.deadletters.index.removal import free, lock_free, remove, remove_unused_traces
 from dlqadmin.deadletters.models import DeadLetter
 
@@ -30,20 +31,24 @@ def is_forgotten(failed_at: datetime, now: datetime) -> bool:
 def prune(before: datetime, most_s: float = MOST_S) -> int:
     """Delete dead letters that failed before this time, oldest first; return the number.
 
-    Each slice is one transaction.
-    Dead letters that a replay, an outcome or a draft refers to are kept. The function stops after `most_s`
-    seconds, and the next call continues.
+    Whole partitions are dropped first. The rest is deleted in slices, each in one transaction, except those that can
+    leave with their partition within a day. Dead letters that a replay, an outcome or a draft refers to are kept.
+    The function stops after `most_s` seconds, and the next call continues.
     """
-    until, removed, further = time.monotonic() + most_s, 0, Q()
+    until = time.monotonic() + most_s
+    removed = old_partitions.drop(old_partitions.droppable(before), before)
+    elsewhere, read = Q(), Q()
+    for soon in old_partitions.droppable(before + old_partitions.WAIT):
+        elsewhere &= ~Q(pk__gte=soon.first, pk__lt=soon.end)
     while time.monotonic() < until:
         with transaction.atomic():
-            old = free(DeadLetter.objects.filter(further, failed_at__lt=before)).order_by("failed_at", "id")
+            old = free(DeadLetter.objects.filter(elsewhere, read, failed_at__lt=before)).order_by("failed_at", "id")
             rows = list(old.values_list("pk", "failed_at")[:SLICE])
             if not rows:
                 break
             removed += _forget([pk for pk, _ in rows])
         last, at = rows[-1]
-        further = Q(failed_at__gte=at) & ~Q(failed_at=at, pk__lte=last)  # do not read kept rows again
+        read = Q(failed_at__gte=at) & ~Q(failed_at=at, pk__lte=last)  # do not read kept rows again
     return removed
 
 
@@ -51,5 +56,5 @@ def _forget(ids: list[int]) -> int:
     """Delete rows that are still free and not locked by another transaction; return the number."""
     found = lock_free(DeadLetter.objects.filter(pk__in=ids), skip_locked=True)
     removed = remove([row.pk for row in found])
-    remove_unused_traces(found)
+    remove_unused_traces(row.trace_id for row in found)
     return removed

@@ -12,7 +12,15 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dlqadmin.deadletters.group_states import HOUR
-from dlqadmin.deadletters.index import carried_groups, erased_records, letter_rows, ownership, watermark, word_index
+from dlqadmin.deadletters.index import (
+    carried_groups,
+    erased_records,
+    letter_rows,
+    ownership,
+    partitions,
+    watermark,
+    word_index,
+)
 from dlqadmin.deadletters.index.bulk_insert import bulk
 from dlqadmin.deadletters.index.column_values import EPOCH, clean, moment
 from dlqadmin.deadletters.index.fingerprint import ComputedFingerprint
@@ -59,6 +67,7 @@ def write(batch: Sequence[ParsedMessage], cluster: str, now: datetime, removed: 
     """
     if not batch:
         return 0
+    partitions.make_room(len(batch))
     with transaction.atomic():
         positions = lock_positions(batch, cluster, now)
         wanted = [item for item in batch if not _was_forgotten(item, positions, removed, now)]
@@ -281,7 +290,7 @@ def _insert(
 ) -> Counter[letter_rows.Cell]:
     """Write rows, bodies and traces, and queue the text; return the counts by hour."""
     writer, found = bulk(), [fingerprints[item.fingerprint.digest] for item in fresh]
-    ids = writer.ids(DeadLetter, len(fresh))
+    ids = partitions.reserve_ids(len(fresh))
     traces = {item.trace.digest: item.trace.frames for item in fresh if item.trace.digest}
     # Sorted: two writers that insert the same traces could otherwise deadlock on the unique index.
     writer.keep(letter_rows.TRACES, sorted(traces.items()))

@@ -277,8 +277,13 @@ class DeadLetterText(models.Model):
     """The words of a dead letter, for `words.contains_words`: a tsvector on PostgreSQL, an FTS5 row on SQLite."""
 
     dead_letter = models.OneToOneField(
-        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="text", db_column="rowid"
-    )  # FTS5 has no other name for the key
+        DeadLetter,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="text",
+        db_column="rowid",  # FTS5 has no other name for the key
+        db_constraint=False,  # whoever writes words holds their dead letters
+    )
     document = SearchVectorField()
 
     class Meta:

@@ -26,6 +26,7 @@ QUIET = (
     r'CREATE TABLE "\w+" .*',
     r'INSERT INTO "deadletters_replaymark" .* WHERE NOT \("replay_state" = \'none\'\)',
     r'ALTER TABLE "\w+" DROP COLUMN "\w+" CASCADE',
+    r'ALTER TABLE "\w+" DROP CONSTRAINT \w+',
     r'CREATE (UNIQUE )?INDEX CONCURRENTLY "\w+" ON .*',
     r'DO \$\$ BEGIN IF EXISTS \(.*\) THEN ALTER TABLE "\w+" ALTER COLUMN "\w+" SET COMPRESSION lz4; END IF; END \$\$',
     r"\s*INSERT INTO deadletters_originsource .*",  # reads only

@@ -160,7 +160,7 @@ def _scan(sql: str) -> str:
     """The part of the plan that reads all of the dead letters; empty where there is none."""
     lines = _plan(sql)
     if connection.vendor == "postgresql":
-        return next((line for line in lines if f"Seq Scan on {TABLE} " in line), "")
+        return next((line for line in lines if re.search(rf"Seq Scan on {TABLE}_p\d+ ", line)), "")
     return next((line for line in lines if line.startswith(f"SCAN {TABLE}") and "USING" not in line), "")
 
 
