@@ -50,7 +50,7 @@ def busy(
     home.mkdir()
     prefix = request.getfixturevalue("clock").prefix if "clock" in request.fixturenames else ()
     servers, redis, database = own_broker.bootstrap_servers, own_redis.url, own_postgres.url
-    made = BusyProduct(home, servers, redis, database, replayed=2500, prefix=prefix)
+    made = BusyProduct(home, servers, redis, database, replayed=6000, prefix=prefix)
     try:
         made.start_all()
         yield made
