@@ -55,6 +55,7 @@ def scratch_database(*, copied: bool) -> Iterator[str]:
         Path(home).chmod(0o755)  # the server may run as another user
         if copied:
             subprocess.run(["cp", "-a", "--reflink=auto", str(HOME / "postgres"), home], check=True)
+            os.sync()  # commits of the benchmark would wait until the copy is on the disk
         with server(Path(home), SERVER) as url:
             yield url
 
