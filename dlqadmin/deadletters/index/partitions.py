@@ -45,7 +45,7 @@ class Partition(msgspec.Struct, frozen=True):
         return f"{model._meta.db_table}_p{self.number}"
 
 
-class _Known:
+class _KnownIds:
     """What this process knows.
 
     `reached` is the last id that it took, and each id below `end` has a partition. After a failure it adds none before
@@ -60,7 +60,7 @@ class _Known:
 def reserve_ids(n: int) -> Sequence[int]:
     """Reserve ids for `n` dead letters, in ascending order. `make_room` comes before the transaction."""
     ids = bulk().ids(DeadLetter, n)
-    _Known.reached = ids[-1]
+    _KnownIds.reached = ids[-1]
     return ids
 
 
@@ -73,22 +73,22 @@ def make_room(n: int) -> None:
         return
     reached = _reached()
     wanted = reached + n + settings.INDEX_PARTITION_RECORDS // 2
-    if wanted < _Known.end or (reached + n < _Known.end and time.monotonic() < _Known.again):
+    if wanted < _KnownIds.end or (reached + n < _KnownIds.end and time.monotonic() < _KnownIds.again):
         return
     try:
         with transaction.atomic(), limited_wait() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
             _extend(cursor, wanted)
     except DatabaseError as error:
-        _Known.end, _Known.again = end(), time.monotonic() + AGAIN_S
-        if reached + n >= _Known.end:
+        _KnownIds.end, _KnownIds.again = end(), time.monotonic() + AGAIN_S
+        if reached + n >= _KnownIds.end:
             raise
         log.warning("no partition was added to the index, it is tried again: %s", str(error).strip())
 
 
 def forget() -> None:
     """Forget what this process knows, because the database is another one."""
-    _Known.reached, _Known.end, _Known.again = None, 0, 0.0
+    _KnownIds.reached, _KnownIds.end, _KnownIds.again = None, 0, 0.0
 
 
 def partitions() -> list[Partition]:
@@ -133,9 +133,9 @@ def limited_wait() -> Iterator[Any]:
 
 
 def _reached() -> int:
-    if _Known.reached is None:
-        _Known.reached = last_id()
-    return _Known.reached
+    if _KnownIds.reached is None:
+        _KnownIds.reached = last_id()
+    return _KnownIds.reached
 
 
 def _extend(cursor: Any, wanted: int) -> None:
@@ -144,7 +144,7 @@ def _extend(cursor: Any, wanted: int) -> None:
     while first <= wanted:
         _add(cursor, Partition(number, first, first + settings.INDEX_PARTITION_RECORDS))
         number, first = number + 1, first + settings.INDEX_PARTITION_RECORDS
-    _Known.end = first
+    _KnownIds.end = first
 
 
 def _highest_number(cursor: Any) -> int:
