@@ -5,9 +5,9 @@ Dead letters that other rows refer to stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 
 from dlqadmin.deadletters.models import (
@@ -46,6 +46,29 @@ def lock_free(rows: QuerySet[DeadLetter], *, skip_locked: bool = False) -> list[
     locked = rows.select_for_update(skip_locked=skip_locked).order_by("pk").values_list("pk", flat=True)
     # Checked after the lock: before it, another transaction could still have made a replay item of the row.
     return list(free(DeadLetter.objects.filter(pk__in=list(locked))))
+
+
+def hold(ids: Iterable[int]) -> set[int]:
+    """Let nobody remove these dead letters until the commit; return those that exist.
+
+    For references that PostgreSQL does not check: a check is a query for each row, of 40 µs if dead letters have
+    partitions. SQLite has one writer, and checks them.
+    """
+    if connection.vendor != "postgresql":
+        return set(ids)
+    table = DeadLetter._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE",  # noqa: S608 (a name of ours)
+            [sorted(set(ids))],
+        )
+        return {pk for (pk,) in cursor.fetchall()}
+
+
+def hold_all(ids: Collection[int]) -> None:
+    """Hold these dead letters as `hold` does. Raises IntegrityError if some have left the index."""
+    if gone := set(ids) - hold(ids):
+        raise IntegrityError(f"{len(gone)} of the dead letters have left the index")
 
 
 def remove(ids: Sequence[int]) -> int:

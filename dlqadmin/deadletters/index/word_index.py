@@ -13,11 +13,12 @@ from contextlib import suppress
 from datetime import datetime
 
 import msgspec
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import BinaryField, Max, Min, QuerySet, Sum
 from django.db.models.functions import Coalesce, Substr
 
 from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
+from dlqadmin.deadletters.index.removal import hold
 from dlqadmin.deadletters.index.words import document, words_of
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, TextBatch
 
@@ -71,7 +72,7 @@ def _write_oldest_batch(limit: int) -> int:
             return 0
         ids = unpack(batch.ids)
         part, rest = ids[:limit], ids[limit:]
-        _hold_letters(part)
+        hold(part)
         bulk().insert(TEXTS, list(text_rows(DeadLetter.objects.filter(pk__in=part))))
         if rest:
             batch.ids, batch.n = pack(rest), len(rest)
@@ -79,14 +80,6 @@ def _write_oldest_batch(limit: int) -> int:
         else:
             batch.delete()
     return len(part)
-
-
-def _hold_letters(ids: Sequence[int]) -> None:
-    """Let nobody remove these dead letters until the commit. Only PostgreSQL has several writers."""
-    if connection.vendor == "postgresql":
-        table = DeadLetter._meta.db_table
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT 1 FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [list(ids)])  # noqa: S608 (a name of ours)
 
 
 def queue_missing(now: datetime) -> int:

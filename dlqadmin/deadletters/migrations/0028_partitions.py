@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
     partition of dead letters is dropped.
     """
 
-    dependencies = [("deadletters", "0027_limited_ids"), ("replays", "0022_clusters")]
+    dependencies = [("deadletters", "0027_limited_ids"), ("replays", "0025_unchecked_references")]
 
     operations = [
         migrations.SeparateDatabaseAndState(

@@ -35,7 +35,8 @@ class ReplayItem(models.Model):
     # No index of its own: `replay` leads other indexes.
     replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="items", db_index=False)
     ordinal = models.IntegerField()
-    dead_letter = models.ForeignKey(DeadLetter, on_delete=models.PROTECT, related_name="+")
+    # PostgreSQL does not check the two references to dead letters. Whoever writes them calls `removal.hold`.
+    dead_letter = models.ForeignKey(DeadLetter, on_delete=models.PROTECT, related_name="+", db_constraint=False)
     lineage = models.CharField(max_length=300)
     watched = models.CharField(max_length=200, blank=True)  # the reader whose outcome counts
     target_topic = models.CharField(max_length=249, blank=True)
@@ -51,7 +52,13 @@ class ReplayItem(models.Model):
     sent_at = models.DateTimeField(null=True, blank=True)
     sent_digest = models.CharField(max_length=64, blank=True)
     refailure = models.ForeignKey(
-        DeadLetter, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+        DeadLetter,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     history = models.JSONField(default=list)  # earlier outcomes: {"at", "state", "reason", "evidence"}
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from dlqadmin.broker import clusters
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.index.removal import hold
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity
 from dlqadmin.replays import events
 from dlqadmin.replays.batches import PARAMETERS, parts
@@ -235,9 +236,11 @@ def _decided(item: ReplayItem, facts: ItemFacts, now: datetime) -> Decision:
 
 @transaction.atomic
 def _move(rows: Sequence[Verdict], before: str, after: str, reason: str, evidence: str, now: datetime) -> int:
-    linked = [item for item, decision in rows if decision.refailure not in (None, item.refailure_id)]
+    # A new dead letter that has left the index meanwhile is not linked.
+    kept = hold(decision.refailure for _, decision in rows if decision.refailure is not None)
+    linked = [item for item, decision in rows if decision.refailure in kept - {item.refailure_id}]
     for item, decision in rows:
-        item.refailure_id = decision.refailure or item.refailure_id
+        item.refailure_id = decision.refailure if decision.refailure in kept else item.refailure_id
     ReplayItem.objects.bulk_update(linked, ["refailure"], batch_size=PARAMETERS)
     moved = [item for item, _ in rows]
     if before == after and all(item.reason == reason for item in moved):

@@ -16,6 +16,7 @@ from django.db.models.functions import FirstValue, RowNumber
 from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.deadletters.index.column_values import pack_headers
+from dlqadmin.deadletters.index.removal import hold_all
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.items.item_states import MAX_EVIDENCE
 from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayItem
@@ -67,9 +68,11 @@ def clear(replay: Replay) -> None:
 def write(replay: Replay, first: int, found: Sequence[Decided], targets: Targets, now: datetime) -> None:
     """Insert the items of one slice, with the bytes of edited messages.
 
-    The ordinals start at `first`. Runs in the caller's transaction.
+    The ordinals start at `first`. Runs in the caller's transaction. Raises IntegrityError if a dead letter has left the
+    index.
     """
     there = bulk()
+    hold_all([row.candidate.dead_letter for row in found])
     ids = there.ids(ReplayItem, len(found))
     empty: Any = [] if connection.vendor == "postgresql" else "[]"
     there.insert(

@@ -19,6 +19,7 @@ from dlqadmin.audit.entries import record
 from dlqadmin.broker import clusters, topics
 from dlqadmin.deadletters.index import erased_records
 from dlqadmin.deadletters.index.column_values import pack_headers
+from dlqadmin.deadletters.index.removal import hold_all
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.replays import events
 from dlqadmin.replays.batches import parts
@@ -105,7 +106,7 @@ def recover(cluster: str, now: datetime) -> int:
             with clusters.on(cluster):
                 recovered += _store(one, rows, {topic: ids[topic] for topic in one.first if topic in ids}, now)
         except IntegrityError:
-            log.info("replay %s was recovered by another worker", one.uuid)
+            log.info("replay %s was recovered by another worker, or its dead letters were removed", one.uuid)
     return recovered
 
 
@@ -228,6 +229,7 @@ def _insert(replay: Replay, rows: Sequence[_SentRecord], now: datetime) -> None:
     """Insert the items as planned ones, with the bytes of edited messages."""
     lineages: dict[int, str] = {}
     for part in parts(rows):
+        hold_all([row.letter.pk for row in part])
         lineages |= roots([row.letter for row in part])
     readers = target_readers.look()
     watched = {topic: [reader.name for reader in readers.of(topic)] for topic in {row.topic for row in rows}}

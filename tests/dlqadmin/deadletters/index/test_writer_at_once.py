@@ -6,11 +6,11 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from dlqadmin.deadletters.index import reindex, word_index, writer
 from dlqadmin.deadletters.index.message_parser import parse_message
-from dlqadmin.deadletters.index.removal import remove
+from dlqadmin.deadletters.index.removal import hold, hold_all, lock_free, remove
 from dlqadmin.deadletters.models import CountHour, DeadLetter, DeadLetterText, IndexPosition
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import NOW, NST, index, letter
@@ -88,3 +88,34 @@ def test_words_of_what_is_removed_at_the_same_time_are_not_written(beside: Besid
             filling.result(SOON_S)
     assert filling.result(60) == 2
     assert DeadLetterText.objects.get().dead_letter.offset == 2
+
+
+def test_who_holds_a_dead_letter_waits_for_its_removal_and_learns_of_it(beside: Beside) -> None:
+    index([letter(1), letter(2)])
+    gone, there = DeadLetter.objects.order_by("offset").values_list("pk", flat=True)
+
+    def refer() -> None:
+        with transaction.atomic():
+            hold_all([gone, there])
+
+    with transaction.atomic():
+        remove([row.pk for row in lock_free(DeadLetter.objects.filter(pk=gone))])
+        holding = beside(refer)
+        with pytest.raises(TimeoutError):
+            holding.result(SOON_S)
+    with pytest.raises(IntegrityError, match="1 of the dead letters have left the index"):
+        holding.result(60)
+
+
+def test_a_dead_letter_that_somebody_holds_is_not_removed(beside: Beside) -> None:
+    index([letter(1), letter(2)])
+    held, free = DeadLetter.objects.order_by("offset").values_list("pk", flat=True)
+
+    def remove_free() -> int:
+        with transaction.atomic():
+            return remove([row.pk for row in lock_free(DeadLetter.objects.all(), skip_locked=True)])
+
+    with transaction.atomic():
+        assert hold([held]) == {held}
+        assert beside(remove_free).result(60) == 1
+    assert list(DeadLetter.objects.values_list("pk", flat=True)) == [held] != [free]
