@@ -220,10 +220,14 @@ def told(call: Callable[[], object]) -> str:
 
 
 def write(world: World, client: Producer, *values: bytes) -> str:
-    """Write and flush."""
-    for value in values:
-        client.produce(world.partition.topic, None, value)
-    return told(client.flush)
+    """Write and flush. On a slow machine, the answer to a record arrives before `flush`."""
+
+    def write_all() -> None:
+        for value in values:
+            client.produce(world.partition.topic, None, value)
+        client.flush()
+
+    return told(write_all)
 
 
 def committed_and_aborted(world: World) -> list[object]:

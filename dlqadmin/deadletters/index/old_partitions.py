@@ -18,7 +18,7 @@ from dlqadmin.deadletters.index.partitions import Partition
 from dlqadmin.deadletters.index.removal import references, remove_unused_traces
 from dlqadmin.deadletters.models import DeadLetter, QueuedDecoding, ReplayMark, WorkChange
 
-WAIT = timedelta(days=1)  # dead letters stay so much longer at most, if they can leave with their whole partition
+GRACE = timedelta(days=1)  # dead letters stay so much longer at most, if they can leave with their whole partition
 TRACES = 5000
 
 log = logging.getLogger(__name__)
@@ -122,6 +122,9 @@ def _digests(table: str, after: str) -> list[str]:
 
 
 def _detached() -> list[str]:
+    """Return the tables of dead letters that are in no partition any more; [] on SQLite."""
+    if connection.vendor != "postgresql":
+        return []
     with connection.cursor() as cursor:
         cursor.execute(
             r"SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND NOT relispartition "

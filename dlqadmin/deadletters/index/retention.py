@@ -38,7 +38,7 @@ def prune(before: datetime, most_s: float = MOST_S) -> int:
     until = time.monotonic() + most_s
     removed = old_partitions.drop(old_partitions.droppable(before), before)
     elsewhere, read = Q(), Q()
-    for soon in old_partitions.droppable(before + old_partitions.WAIT):
+    for soon in old_partitions.droppable(before + old_partitions.GRACE):
         elsewhere &= ~Q(pk__gte=soon.first, pk__lt=soon.end)
     while time.monotonic() < until:
         with transaction.atomic():
