@@ -72,13 +72,15 @@ def make_room(n: int) -> None:
     if connection.vendor != "postgresql":
         return
     reached = _reached()
+    _KnownIds.end = _KnownIds.end or end()
     wanted = reached + n + settings.INDEX_PARTITION_RECORDS // 2
     if wanted < _KnownIds.end or (reached + n < _KnownIds.end and time.monotonic() < _KnownIds.again):
         return
     try:
         with transaction.atomic(), limited_wait() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-            _extend(cursor, wanted)
+            added = _extend(cursor, wanted)
+        transaction.on_commit(lambda: setattr(_KnownIds, "end", added))  # a caller's transaction may be rolled back
     except DatabaseError as error:
         _KnownIds.end, _KnownIds.again = end(), time.monotonic() + AGAIN_S
         if reached + n >= _KnownIds.end:
@@ -138,13 +140,14 @@ def _reached() -> int:
     return _KnownIds.reached
 
 
-def _extend(cursor: Any, wanted: int) -> None:
+def _extend(cursor: Any, wanted: int) -> int:
+    """Add partitions until `wanted` has one; return the new end."""
     known = partitions()
     number, first = _highest_number(cursor) + 1, known[-1].end
     while first <= wanted:
         _add(cursor, Partition(number, first, first + settings.INDEX_PARTITION_RECORDS))
         number, first = number + 1, first + settings.INDEX_PARTITION_RECORDS
-    _KnownIds.end = first
+    return first
 
 
 def _highest_number(cursor: Any) -> int:

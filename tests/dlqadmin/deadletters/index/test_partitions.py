@@ -39,18 +39,19 @@ DAYS = timedelta(days=1)
 def small(settings: Any, several_writers: None) -> Iterator[None]:
     """New partitions have ten dead letters. The next dead letter but four is in a new one."""
     settings.INDEX_PARTITION_RECORDS = SIZE
-    before = partitions.partitions()
+    before, last = partitions.partitions(), partitions.last_id()
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval('deadletters_deadletter_id_seq', %s)", [before[-1].end - 5])
     partitions.forget()
     yield
+    _restore(before, last)
     partitions.forget()
-    _restore(before)
 
 
-def _restore(before: list[Partition]) -> None:
-    """Leave the empty partitions that were there before. Other tests use the same database."""
+def _restore(before: list[Partition], last: int) -> None:
+    """Leave the empty partitions and the last id that were there before. Other tests use the same database."""
     with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('deadletters_deadletter_id_seq', %s)", [last])
         cursor.execute("TRUNCATE deadletters_deadletter CASCADE")
         there = partitions.partitions()
         for one in there:
@@ -231,6 +232,14 @@ def test_the_doctor_warns_of_too_few_locks(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(service_checks, "QUERIES", 10_000)
     [found] = service_checks.partition_checks()
     assert (found.verdict, "max_locks_per_transaction" in found.remedy) == ("warning", True)
+
+
+def test_a_partition_that_a_transaction_took_back_is_added_again() -> None:
+    with transaction.atomic():
+        index([letter(offset) for offset in range(4)])
+        transaction.set_rollback(True)
+    assert index([letter(offset) for offset in range(4)]) == 4
+    assert index([letter(offset) for offset in range(4, 14)]) == 10
 
 
 def test_words_of_a_dropped_partition_are_not_written() -> None:
