@@ -19,7 +19,7 @@ from django.core.management.sql import emit_post_migrate_signal
 from django.db import DEFAULT_DB_ALIAS, connections
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("dlqadmin/*/migrations/*.py", "dlqadmin/audit/*.py", "dlqadmin/deadletters/schema_changes.py")
+SOURCES = ("dlqadmin/*/migrations/*.py", "dlqadmin/audit/*.py", "dlqadmin/deadletters/schema_*.py")
 FOLDER = ROOT / ".local" / "tests"
 SQLITE = "sqlite:///"
 

@@ -21,6 +21,7 @@ from benchmarks.failures import FailureKind, kinds
 from benchmarks.questions import questions
 from benchmarks.seed import seed
 from dlqadmin.deadletters import replay_marks
+from dlqadmin.deadletters.index import partitions
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.rest.pagination import encode_cursor
 from tests.dlqadmin.conftest import member, team
@@ -59,6 +60,7 @@ def get(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[G
         try:
             with transaction.atomic():
                 seed(ROWS, text=False)
+                _drop_empty_partitions()
                 _mark()
                 connection.check_constraints()
                 user = User.objects.create_user("planner")
@@ -138,6 +140,14 @@ def test_an_index_that_is_missing_is_seen(get: Get) -> None:
     assert _scan(f"SELECT elapsed_ms FROM {TABLE} WHERE elapsed_ms > 99")
 
 
+def _drop_empty_partitions() -> None:
+    """Leave the first partition, which has all rows. PostgreSQL would scan the empty ones, and sort their rows."""
+    with connection.cursor() as cursor:
+        for one in partitions.partitions()[1:]:
+            for model in partitions.TABLES:
+                cursor.execute(f"ALTER TABLE {model._meta.db_table} DETACH PARTITION {one.table(model)}")
+
+
 def _mark() -> None:
     """A quarter passed, and one in a thousand failed again."""
     rows = DeadLetter.objects.annotate(rest=Mod("id", 1000))
@@ -160,7 +170,7 @@ def _scan(sql: str) -> str:
     """The part of the plan that reads all of the dead letters; empty where there is none."""
     lines = _plan(sql)
     if connection.vendor == "postgresql":
-        return next((line for line in lines if re.search(rf"Seq Scan on {TABLE}_p\d+ ", line)), "")
+        return next((line for line in lines if f"Seq Scan on {TABLE}_p0 " in line), "")
     return next((line for line in lines if line.startswith(f"SCAN {TABLE}") and "USING" not in line), "")
 
 
