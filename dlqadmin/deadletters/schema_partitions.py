@@ -148,7 +148,7 @@ def _split(cursor: Any, one: Partitioned) -> int:
     below = int("".join(character for character in check if character.isdigit()))
     sequence = _take_sequence(cursor, one)
     triggers, statistics, references = _triggers(cursor, table), _statistics(cursor, table), _references(cursor, table)
-    indexes, keys = _indexes(cursor, table), _foreign_keys(cursor, table)
+    indexes, keys = _indexes(cursor, table), foreign_keys(cursor, table)
     for trigger in triggers:
         cursor.execute(f"DROP TRIGGER {trigger.name} ON {table}")
     for key in references:
@@ -182,7 +182,7 @@ def _merge(cursor: Any, one: Partitioned) -> None:
     table, whole = one.table, f"{one.table}_whole"
     sequence = _take_sequence(cursor, one)
     triggers, statistics, references = _triggers(cursor, table), _statistics(cursor, table), _references(cursor, table)
-    indexes, keys = _indexes(cursor, table), _foreign_keys(cursor, table)
+    indexes, keys = _indexes(cursor, table), foreign_keys(cursor, table)
     for key in references:
         cursor.execute(f"ALTER TABLE {key.table} DROP CONSTRAINT {key.name}")
     cursor.execute(
@@ -253,7 +253,8 @@ def _unique_constraints(cursor: Any, table: str) -> list[_Named]:
     return _constraints(cursor, "conrelid = %s::regclass AND contype IN ('p', 'u')", table)
 
 
-def _foreign_keys(cursor: Any, table: str) -> list[_Named]:
+def foreign_keys(cursor: Any, table: str) -> list[_Named]:
+    """Return the foreign keys of this table."""
     return _constraints(cursor, "conrelid = %s::regclass AND contype = 'f'", table)
 
 

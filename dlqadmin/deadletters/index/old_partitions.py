@@ -17,6 +17,7 @@ from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.index.partitions import Partition
 from dlqadmin.deadletters.index.removal import references, remove_unused_traces
 from dlqadmin.deadletters.models import DeadLetter, QueuedDecoding, ReplayMark, WorkChange
+from dlqadmin.deadletters.schema_partitions import foreign_keys
 
 GRACE = timedelta(days=1)  # dead letters stay so much longer at most, if they can leave with their whole partition
 TRACES = 5000
@@ -81,8 +82,8 @@ def _detach(one: Partition, before: datetime) -> int:
             cursor.execute(f"ALTER TABLE {model._meta.db_table} DETACH PARTITION {one.table(model)}")
             if model is not DeadLetter:
                 cursor.execute(f"DROP TABLE {one.table(model)}")
-        for name in _foreign_keys(one.table(DeadLetter)):  # they would keep the traces
-            cursor.execute(f"ALTER TABLE {one.table(DeadLetter)} DROP CONSTRAINT {name}")
+        for key in foreign_keys(cursor, one.table(DeadLetter)):  # they would keep the traces
+            cursor.execute(f"ALTER TABLE {key.table} DROP CONSTRAINT {key.name}")
         # After the dead letters: the trigger of marks counts nothing for dead letters that are gone.
         ReplayMark.objects.filter(pk__gte=one.first, pk__lt=one.end).delete()
     return removed
@@ -130,13 +131,5 @@ def _detached() -> list[str]:
             r"SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND NOT relispartition "
             r"AND relname ~ ('^' || %s || '_p\d+$') AND pg_table_is_visible(oid)",
             [partitions.LETTERS],
-        )
-        return [name for (name,) in cursor.fetchall()]
-
-
-def _foreign_keys(table: str) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT quote_ident(conname) FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'f'", [table]
         )
         return [name for (name,) in cursor.fetchall()]

@@ -46,7 +46,7 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class _KnownIds:
-    """What this process knows.
+    """The ids and partitions that this process knows of.
 
     `reached` is the last id that it took, and each id below `end` has a partition. After a failure it adds none before
     `again` (s, of the monotonic clock), so that a writer that holds a table up does not hold the index up too.
@@ -80,12 +80,16 @@ def make_room(n: int) -> None:
         with transaction.atomic(), limited_wait() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
             added = _extend(cursor, wanted)
-        transaction.on_commit(lambda: setattr(_KnownIds, "end", added))  # a caller's transaction may be rolled back
+        transaction.on_commit(lambda: _note_end(added))  # a caller's transaction may be rolled back
     except DatabaseError as error:
         _KnownIds.end, _KnownIds.again = end(), time.monotonic() + AGAIN_S
         if reached + n >= _KnownIds.end:
             raise
         log.warning("no partition was added to the index, it is tried again: %s", str(error).strip())
+
+
+def _note_end(added: int) -> None:
+    _KnownIds.end = added
 
 
 def forget() -> None:

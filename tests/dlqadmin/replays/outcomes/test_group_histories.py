@@ -1,4 +1,4 @@
-"""Who committed past a record while nobody looked: told by what both looks saw, and by the commit itself."""
+"""Commits past a record while nobody looked: both looks and the commit itself tell who made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the index has come on a dead letter topic whose end moves on."""
+"""Progress of the index on a dead letter topic whose end moves on."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def few(operator: User, viewer: User) -> list[int]:
 
 
 def scanned(queries: CaptureQueriesContext) -> list[str]:
-    """Which tables of theirs are read from end to end. An empty partition costs nothing."""
+    """Return the scans of whole tables in their plans, except those of empty partitions, which cost nothing."""
     found: list[str] = []
     with connection.cursor() as cursor:
         for query in queries.captured_queries:
